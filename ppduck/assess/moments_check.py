@@ -1,0 +1,174 @@
+"""moments_check(): the certificate that a release has the moments of its original."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ppduck.errors import Faults, listed, near_miss, quoted
+from ppduck.plan import arguments, statistics
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.arguments import Parameter
+from ppduck.plan.catalog import Catalog, Source
+from ppduck.plan.registry import Function, register
+from ppduck.plan.roles import FEW_LEVELS, Feature, features_of
+from ppduck.values import Moments
+
+NAME = "moments_check"
+COMPARE = "ppduck_compare"
+_SIDE = ["BIGINT", "DOUBLE[]", "DOUBLE[]", "DOUBLE[]"]
+_ROW = (
+    "STRUCT(statistic VARCHAR, column_a VARCHAR, column_b VARCHAR, original DOUBLE, masked DOUBLE, difference DOUBLE)"
+)
+COMPARE_TYPES = (["VARCHAR[]", *_SIDE, *_SIDE], f"{_ROW}[]")
+
+
+def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+    original, masked = (_source(catalog, given[name]) for name in ("original", "masked"))
+    features = _shared(catalog, original, masked, given.get("columns"))
+    statement = sql.Statement()
+    sides: list[sql.Expr] = []
+    for side, source in (("original", original), ("masked", masked)):
+        _moments_of(statement, side, source, features)
+        sides += [sql.column(part, side) for part in ("n", "centre", "sums", "products")]
+    labels = sql.array((sql.text(feature.label) for feature in features), "VARCHAR")
+    compared = sql.call("unnest", sql.call(COMPARE, labels, *sides))
+    rows = sql.select([sql.named(compared, "row")], '"original" CROSS JOIN "masked"')
+    return statement.finish(f'SELECT unnest("row") FROM ({rows})')
+
+
+def _source(catalog: Catalog, given: str) -> Source:
+    source = catalog.source(NAME, given)
+    if source.columns is None:
+        raise Faults(NAME).refuse(
+            f"the planner cannot see {quoted(source.label)}.{near_miss(source.label, catalog.tables())} If it is a "
+            "temporary table or not yet committed, make it a table and commit."
+        )
+    return source
+
+
+def _shared(catalog: Catalog, original: Source, masked: Source, named: list[str] | None) -> list[Feature]:
+    """What is compared: the columns that both have, categories level by level."""
+    faults = Faults(NAME, original.label)
+    for name in named or []:
+        for source in (original, masked):
+            if source.find(name) is None:
+                known = [column.name for column in source.columns or ()]
+                faults.add(
+                    f"columns names {quoted(name)}, which {quoted(source.label)} does not have.{near_miss(name, known)}"
+                )
+    faults.raise_if_any()
+    wanted = {name.casefold() for name in named} if named is not None else None
+    both = [
+        column
+        for column in original.columns or ()
+        if masked.find(column.name) and (wanted is None or column.name.casefold() in wanted)
+    ]
+    levels = catalog.few_valued(original, [column for column in both if column.is_category], FEW_LEVELS)
+    used = [column for column in both if column.is_numeric or column.is_boolean or column.name in levels]
+    if not used:
+        shared = listed(column.name for column in both) or "none"
+        raise faults.refuse(
+            f"there is no numeric column that {quoted(masked.label)} has too; columns in both: {shared}."
+        )
+    return [feature for column in used for feature in features_of(column, levels)]
+
+
+def _moments_of(statement: sql.Statement, side: str, source: Source, features: Sequence[Feature]) -> None:
+    """CTEs for one side: a centre, then sums and products about it, over rows without NULL."""
+    values = [sql.double(feature.value.copy()) for feature in features]
+    names = [f"_pp_d{i}" for i in range(len(features))]
+    complete = sql.present(sql.column(name) for name in dict.fromkeys(feature.column for feature in features))
+    rows = sql.select(
+        [sql.named(value, name) for value, name in zip(values, names, strict=True)], source.sql, where=complete
+    )
+    statement.step(f"_pp_{side}_rows", rows, materialized=not source.repeatable)
+    averages = [
+        sql.named(sql.call("coalesce", sql.call("avg", sql.column(name)), sql.number(0)), f"_pp_m{i}")
+        for i, name in enumerate(names)
+    ]
+    statement.step(f"_pp_{side}_centre", sql.select(averages, f'"_pp_{side}_rows"'), materialized=True)
+    deviations = [sql.minus(sql.column(name), sql.column(f"_pp_m{i}")) for i, name in enumerate(names)]
+    centre = sql.array((sql.call("any_value", sql.column(f"_pp_m{i}")) for i in range(len(names))), "DOUBLE")
+    parts = {
+        "n": statistics.rows(),
+        "centre": centre,
+        "sums": statistics.sums(deviations),
+        "products": statistics.products(deviations),
+    }
+    joined = sql.joined(f'"_pp_{side}_rows"', f'"_pp_{side}_centre"', [])
+    statement.step(side, sql.select([sql.named(part, name) for name, part in parts.items()], joined), materialized=True)
+
+
+def compare(
+    labels: Sequence[str],
+    n: int, centre: Sequence[float], sums: Sequence[float], products: Sequence[float],
+    masked_n: int, masked_centre: Sequence[float], masked_sums: Sequence[float], masked_products: Sequence[float],
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Count, means, covariances and correlations of two tables side by side.
+
+    Differences are in units of the original's standard deviations, sd for a mean and sd·sd for a
+    covariance, so that they can be read without knowing the columns' scales.
+    """
+    rows = [_row("count", None, None, float(n), float(masked_n), 1.0)]
+    if min(n, masked_n) < 2:
+        return rows
+    original, masked = Moments.from_sums(n, sums, products), Moments.from_sums(masked_n, masked_sums, masked_products)
+    mean = np.asarray(centre) + original.mean
+    # Means are compared about one centre, where no digits are lost to a common offset.
+    shift = np.asarray(masked_centre) - np.asarray(centre)
+    moved = masked.mean + shift - original.mean
+    sd, masked_sd = original.sd, masked.sd
+    unit = np.where(sd > 0, sd, 1.0)
+    for i, label in enumerate(labels):
+        rows.append(_row("mean", label, None, mean[i], mean[i] + moved[i], unit[i], moved[i]))
+    for i, a in enumerate(labels):
+        for j, b in enumerate(labels[: i + 1]):
+            both = original.covariance[i, j], masked.covariance[i, j]
+            rows.append(_row("covariance", b, a, *both, unit[i] * unit[j]))
+    for i, a in enumerate(labels):
+        for j, b in enumerate(labels[:i]):
+            if sd[i] * sd[j] * masked_sd[i] * masked_sd[j] > 0:
+                both = (
+                    original.covariance[i, j] / (sd[i] * sd[j]),
+                    masked.covariance[i, j] / (masked_sd[i] * masked_sd[j]),
+                )
+                rows.append(_row("correlation", b, a, *both, 1.0))
+    return rows
+
+
+def _row(
+    statistic: str,
+    a: str | None,
+    b: str | None,
+    original: float,
+    masked: float,
+    unit: float,
+    moved: float | None = None,
+) -> dict[str, Any]:
+    difference = (masked - original if moved is None else moved) / unit
+    return {
+        "statistic": statistic,
+        "column_a": a,
+        "column_b": b,
+        "original": float(original),
+        "masked": float(masked),
+        "difference": float(difference),
+    }
+
+
+FUNCTION = register(
+    Function(
+        NAME,
+        (
+            Parameter("original", arguments.words, "the table before masking"),
+            Parameter("masked", arguments.words, "the table after masking"),
+            Parameter("columns", arguments.columns, "which columns to compare; by default all that both have", "NULL"),
+        ),
+        plan,
+        "Means, covariances and correlations of two tables side by side; differences in units of the original's sd.",
+        "",
+    )
+)

@@ -1,0 +1,54 @@
+"""What ppduck says when it refuses: one exception, one message template, near misses suggested."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PpduckError(ValueError):
+    """A call that ppduck refuses; DuckDB passes the message on as an InvalidInputException."""
+
+
+def quoted(name: str) -> str:
+    """A name as it would be written in SQL, for use in messages."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def listed(names: Iterable[str], at_most: int = 20) -> str:
+    """Names for a message, cut where the list would bury the message."""
+    every = [quoted(name) for name in names]
+    more = f" and {len(every) - at_most} more" if len(every) > at_most else ""
+    return ", ".join(every[:at_most]) + more
+
+
+def near_miss(name: str, options: Iterable[str]) -> str:
+    """' Did you mean "x1"?' where an option is close to the name, else nothing."""
+    by_folded = {option.casefold(): option for option in options}
+    close = difflib.get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.5)
+    return f" Did you mean {quoted(by_folded[close[0]])}?" if close else ""
+
+
+class Faults:
+    """Gathers what is wrong with one call, so that several faults arrive in one message."""
+
+    def __init__(self, function: str, table: str | None = None) -> None:
+        self.function = function
+        self.table = table
+        self._found: list[str] = []
+
+    def add(self, fault: str) -> None:
+        self._found.append(fault)
+
+    def refuse(self, fault: str) -> PpduckError:
+        """The exception for this fault and all gathered before it, to be raised by the caller."""
+        self.add(fault)
+        return self._error()
+
+    def raise_if_any(self) -> None:
+        if self._found:
+            raise self._error()
+
+    def _error(self) -> PpduckError:
+        where = f"{self.function} on {quoted(self.table)}" if self.table else self.function
+        return PpduckError(f"{where}: " + "\n  also: ".join(self._found))

@@ -1,0 +1,52 @@
+"""Keyed noise: 64-bit words that are a function of (secret, row key, tweak) and of nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+
+Words = npt.NDArray[np.uint64]
+
+WORDS_PER_BLOCK = 2
+NORMALS_PER_WORD = 2
+NORMALS_PER_BLOCK = WORDS_PER_BLOCK * NORMALS_PER_WORD
+
+
+class KeyedNoise:
+    """AES-128 as a pseudo-random function: block b of a row is AES(key, row key ‖ tweak + b).
+
+    The AES key is derived from the secret, which is not kept.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        self._key = hashlib.sha256(b"ppduck noise 1\0" + secret).digest()[:16]
+        self._idle: list[CipherContext] = []
+
+    def words(self, keys: Words, tweaks: Words, blocks: int) -> Words:
+        """Two words a block, rows one after the other, ready to be cut into rows of 2·blocks."""
+        plain = np.empty((len(keys), blocks, WORDS_PER_BLOCK), dtype="<u8")
+        plain[:, :, 0] = keys[:, None]
+        plain[:, :, 1] = tweaks[:, None] + np.arange(blocks, dtype=np.uint64)
+        # update_into wants room for a block more than it writes.
+        sealed = np.empty(plain.nbytes + 15, dtype=np.uint8)
+        # An encryptor serves one thread at a time; list.pop and append are atomic.
+        try:
+            encryptor = self._idle.pop()
+        except IndexError:
+            encryptor = Cipher(algorithms.AES(self._key), modes.ECB()).encryptor()
+        encryptor.update_into(plain.reshape(-1).view(np.uint8).data, sealed.data)
+        self._idle.append(encryptor)
+        return sealed[: plain.nbytes].view("<u8")
+
+
+def tweak_of(context: str, digest: int) -> int:
+    """The 64 bits that tie noise to one release: what was asked for, and the data it is asked of.
+
+    Two releases that differ in mask, parameters or data must not share noise: their difference
+    would be free of it and show the confidential values. The same release read again must.
+    """
+    text = f"{context}\0{digest}".encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "little")

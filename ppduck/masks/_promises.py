@@ -1,0 +1,15 @@
+"""What the linear masks promise and what they do not, in the words that users read."""
+
+EXACT = (
+    "means, variances, covariances and correlations of all conf and nonconf columns are those of the original, to "
+    "rounding, over the rows where every conf column is present",
+    "every linear regression, principal component and canonical correlation on these columns comes out the same",
+)
+APPROXIMATE = (
+    "means, variances and covariances are kept on average; they differ by sampling error, less for more rows",
+)
+NO_GAIN = ("given nonconf, the masked values tell nothing more about conf by any linear prediction",)
+SHAPE = "marginal distributions change: quantiles, skewness, extremes and signs are not those of the original"
+CURVES = "relations that are not linear are lost, and so are interactions between columns"
+UNUSED = "relations with columns outside conf, nonconf and by"
+LINEAR_LOSSES = (SHAPE, CURVES, UNUSED)

@@ -1,0 +1,41 @@
+"""The regression of X on S with which most linear masks begin, and what they refuse about it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ppduck.errors import quoted
+from ppduck.kernels.linear import Blocks, independent
+from ppduck.plan.linear import Request
+from ppduck.values import Array
+
+# A conf column with a smaller residual share is a function of nonconf: masked, it would be itself.
+DETERMINED = 1e-9
+
+
+def regression(blocks: Blocks, request: Request, *, noise_ranks: int) -> tuple[Array, Array]:
+    """B and Σr of X on S, after the checks: rows enough, and something left to hide.
+
+    ``noise_ranks`` is how many times q directions the mask needs beside S and the constant: 1 to
+    scale noise to Σr, 2 to make it orthogonal to X before.
+    """
+    p = len(independent(blocks.ss))
+    needed = p + noise_ranks * blocks.q + 2
+    if blocks.n < needed:
+        times = "" if noise_ranks == 1 else str(noise_ranks)
+        raise request.refuse(
+            f"{blocks.n} rows{request.where} are too few; at least {needed} are needed (p + {times}q + 2 with p = {p} "
+            f"independent nonconf columns and q = {blocks.q} conf columns). Name fewer columns in nonconf or conf"
+            + (", or merge small groups." if request.group else ".")
+        )
+    coefficients, residual = blocks.regression_of_x()
+    faults = request.faults()
+    for name, share in zip(request.conf, np.diag(residual), strict=True):
+        if share < DETERMINED:
+            faults.add(
+                f"conf column {quoted(name)} is a linear function of the nonconf columns{request.where} (R² = 1), so "
+                "its masked values would be the originals; leave the columns that determine it out of nonconf "
+                "and drop them."
+            )
+    faults.raise_if_any()
+    return coefficients, residual

@@ -1,0 +1,47 @@
+"""EGADP: exact general additive data perturbation.
+
+Y = S·B + e, with e = b Σb^-½ Σr^½ and b the residual of normal noise V regressed on [1, S, X]:
+e is orthogonal to S and X and has exactly the covariance Σr of the residuals of X given S.
+(000, section II.2.3; 003, section 2, steps 1 to 7; Muralidhar and Sarathy 2005.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
+from ppduck.masks._promises import EXACT, LINEAR_LOSSES, NO_GAIN
+from ppduck.masks._regression import regression
+from ppduck.plan.frame import linear_mask
+from ppduck.plan.linear import Request
+from ppduck.plan.registry import register
+
+
+def solve(blocks: Blocks, request: Request) -> LinearForm:
+    coefficients, residual = regression(blocks, request, noise_ranks=2)
+    return orthogonal_form(blocks, coefficients, np.zeros(blocks.q), residual)
+
+
+def orthogonal_form(blocks: Blocks, coefficients: np.ndarray, alpha: np.ndarray, target: np.ndarray) -> LinearForm:
+    """Y = u + α·r + e with e orthogonal to [1, S, X] and of covariance ``target``."""
+    p = blocks.p
+    on_regressors, noise = blocks.residual_noise(p + blocks.q)
+    scaling = scaled_noise(target, noise)
+    removed = on_regressors @ scaling
+    return blocks.form(
+        on_s=coefficients * (1 - alpha) - removed[:p],
+        on_x=np.diag(alpha) - removed[p:],
+        on_v=scaling,
+    )
+
+
+MASK = register(
+    linear_mask(
+        "egadp_mask",
+        solve=solve,
+        summary="Exact means and covariances; noise orthogonal to nonconf and to conf itself: the safest linear mask.",
+        reference="Muralidhar & Sarathy 2005, Decision Sciences 36(3); Al-Ahmadi 2008, steps 1-7",
+        keeps=EXACT + NO_GAIN,
+        loses=LINEAR_LOSSES,
+    )
+)

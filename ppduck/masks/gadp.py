@@ -1,0 +1,40 @@
+"""GADP: general additive data perturbation.
+
+Y = β0 + S·β1 + ε, with β1 = Σss⁻¹Σsx and ε drawn from N(0, Σr), Σr = Σxx - Σxs Σss⁻¹ Σsx.
+(002, "Estimating the model parameters"; Muralidhar, Parsa and Sarathy 1999.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ppduck.kernels.linear import Blocks, LinearForm, root
+from ppduck.masks._promises import APPROXIMATE, LINEAR_LOSSES, NO_GAIN
+from ppduck.masks._regression import regression
+from ppduck.plan.frame import linear_mask
+from ppduck.plan.linear import Request
+from ppduck.plan.registry import register
+
+
+def solve(blocks: Blocks, request: Request) -> LinearForm:
+    coefficients, residual = regression(blocks, request, noise_ranks=1)
+    return blocks.form(
+        on_s=coefficients,
+        on_x=np.zeros((blocks.q, blocks.q)),
+        on_v=root(residual),
+        centre_noise=False,
+    )
+
+
+MASK = register(
+    linear_mask(
+        "gadp_mask",
+        solve=solve,
+        summary="Draws conf anew from its regression on nonconf; means and covariances kept up to sampling error.",
+        reference="Muralidhar, Parsa & Sarathy 1999, Management Science 45(10)",
+        keeps=APPROXIMATE + NO_GAIN,
+        loses=LINEAR_LOSSES,
+        reads_x="none",
+        needs_noise=lambda given: False,
+    )
+)

@@ -1,0 +1,41 @@
+"""IPSO: information preserving statistical obfuscation.
+
+Y = S·B + e, with e made orthogonal to [1, S] and given exactly the covariance Σr. Unlike EGADP, e
+is not made orthogonal to X, so in small tables it may correlate with X by chance.
+(002, "Implementing IPSO"; Burridge 2003.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
+from ppduck.masks._promises import EXACT, LINEAR_LOSSES
+from ppduck.masks._regression import regression
+from ppduck.plan.frame import linear_mask
+from ppduck.plan.linear import Request
+from ppduck.plan.registry import register
+
+
+def solve(blocks: Blocks, request: Request) -> LinearForm:
+    coefficients, residual = regression(blocks, request, noise_ranks=1)
+    on_s, noise = blocks.residual_noise(blocks.p)
+    scaling = scaled_noise(residual, noise)
+    return blocks.form(
+        on_s=coefficients - on_s @ scaling,
+        on_x=np.zeros((blocks.q, blocks.q)),
+        on_v=scaling,
+    )
+
+
+MASK = register(
+    linear_mask(
+        "ipso_mask",
+        solve=solve,
+        summary="Exact means and covariances; noise orthogonal to nonconf but not to conf.",
+        reference="Burridge 2003, Statistics and Computing 13(4)",
+        keeps=EXACT,
+        loses=(*LINEAR_LOSSES, "noise may correlate with conf by chance in small tables; egadp_mask rules that out"),
+        reads_x="none",
+    )
+)

@@ -1,0 +1,42 @@
+"""Simple additive noise.
+
+Y = X + e, independent for every column, var(e) = level·var(X). Variances grow by the factor
+1 + level and correlations shrink. (002, "Simple Additive Noise".)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ppduck.kernels.linear import Blocks, LinearForm
+from ppduck.masks._level import LEVEL, NOISE_LOSSES, check_level
+from ppduck.plan.frame import linear_mask
+from ppduck.plan.linear import Request
+from ppduck.plan.registry import register
+
+
+def solve(blocks: Blocks, request: Request) -> LinearForm:
+    return blocks.form(
+        on_s=np.zeros((0, blocks.q)),
+        on_x=np.eye(blocks.q),
+        on_v=np.diag(np.sqrt(request.per_column("level"))),
+        centre_noise=False,
+    )
+
+
+MASK = register(
+    linear_mask(
+        "noise_mask",
+        solve=solve,
+        summary="Adds independent normal noise to each column, its variance a share of the column's.",
+        reference="Sarathy & Muralidhar 2008, simple additive noise",
+        keeps=("means are kept on average",),
+        loses=("variances grow by the factor 1 + level and correlations shrink", *NOISE_LOSSES),
+        parameters=(LEVEL,),
+        reads_s=False,
+        reads_x="own",
+        reads_v="own",
+        needs_noise=lambda given: False,
+        check=check_level,
+    )
+)

@@ -1,0 +1,102 @@
+"""Sufficiency-based noise addition.
+
+Y = u + α·r + e with u = S·B, r = X - u, e orthogonal to [1, S, X] and Σee = Σr - αΣrα. α = 0 is
+EGADP, α near 1 keeps the values near the originals; means and covariances are exact for every α.
+A level of noise asks for the α with var(e) = level·var(X): α² = 1 - level·Σxx/Σr, column by column.
+(002, "Sufficiency-Based Noise Addition" to "Value Disclosure Risk"; Muralidhar and Sarathy 2008.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ppduck.errors import quoted
+from ppduck.kernels.linear import Blocks, LinearForm
+from ppduck.masks._level import LEVEL, check_columns
+from ppduck.masks._promises import EXACT, LINEAR_LOSSES
+from ppduck.masks._regression import regression
+from ppduck.masks.egadp import orthogonal_form
+from ppduck.plan.arguments import Parameter, number_per_column
+from ppduck.plan.frame import linear_mask
+from ppduck.plan.linear import Request
+from ppduck.plan.registry import register
+from ppduck.values import Array
+
+# Eigenvalues of Σee below this share of the largest of Σr count as zero.
+FLAT = 1e-10
+
+
+def solve(blocks: Blocks, request: Request) -> LinearForm:
+    coefficients, residual = regression(blocks, request, noise_ranks=2)
+    alpha = _alpha(request, residual)
+    target = residual - alpha[:, None] * residual * alpha
+    _refuse_indefinite(request, residual, target, alpha, blocks.x_scale)
+    return orthogonal_form(blocks, coefficients, alpha, target)
+
+
+def _alpha(request: Request, residual: Array) -> Array:
+    if "alpha" in request.parameters:
+        return request.per_column("alpha")
+    level = request.per_column("level")
+    # Columns are standardised here, so Σxx is 1 and Σr the share of variance that S leaves open.
+    square = 1 - level / np.diag(residual)
+    faults = request.faults()
+    for name, got, share, value in zip(request.conf, level, np.diag(residual), square, strict=True):
+        if value < 0:
+            faults.add(
+                f"level {got:g} is more noise than conf column {quoted(name)} has room for{request.where}: the nonconf "
+                f"columns leave {share:.6g} of its variance open. Give a level of at most that, or use egadp_mask."
+            )
+    faults.raise_if_any()
+    return np.asarray(np.sqrt(square))
+
+
+def _refuse_indefinite(request: Request, residual: Array, target: Array, alpha: Array, scale: Array) -> None:
+    """Σee must be positive definite wherever Σr is; a direction that X does not have needs no noise."""
+    spread = np.linalg.eigvalsh(residual)
+    values = np.linalg.eigvalsh(target)
+    floor = FLAT * spread[-1]
+    if values[0] >= -floor and np.sum(values > floor) == np.sum(spread > floor):
+        return
+    raw = target * np.outer(scale, scale)
+    rows = ", ".join("[" + ", ".join(f"{value:.4f}" for value in row) + "]" for row in raw)
+    smallest = np.linalg.eigvalsh(raw)[0]
+    given = ", ".join(f"{name}: {value:.6g}" for name, value in zip(request.conf, alpha, strict=True))
+    raise request.refuse(
+        f"with alpha {{{given}}} the noise covariance{request.where} would be [{rows}], which is not positive definite "
+        f"(smallest eigenvalue {smallest:.4f}). Take values of alpha that are closer to each other, and below 1."
+    )
+
+
+def _check(given: dict[str, Any], conf: list[str]) -> list[str]:
+    if ("alpha" in given) == ("level" in given):
+        return ["give either alpha (nearness to the originals, 0 to 1) or level (share of noise variance)."]
+    name = "alpha" if "alpha" in given else "level"
+    return check_columns(name, given[name], conf)
+
+
+MASK = register(
+    linear_mask(
+        "sufficiency_mask",
+        solve=solve,
+        summary="Exact means and covariances with values as near the originals as alpha says; alpha 0 is egadp_mask.",
+        reference="Muralidhar & Sarathy 2008, Transactions on Data Privacy 1(1)",
+        keeps=EXACT,
+        loses=(
+            "protection falls as alpha rises: masked values predict the originals the better the nearer alpha is to 1",
+            *LINEAR_LOSSES,
+        ),
+        parameters=(
+            Parameter(
+                "alpha",
+                number_per_column(0, 1, "between 0 and 1"),
+                "nearness to the originals; one number or {column: number}",
+                "NULL",
+            ),
+            Parameter("level", LEVEL.read, LEVEL.doc, "NULL"),
+        ),
+        check=_check,
+    )
+)

@@ -1,0 +1,1 @@
+"""From a call's text to one SELECT: arguments, catalogue, SQL building, statistics, projection."""

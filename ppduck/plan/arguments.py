@@ -1,0 +1,210 @@
+"""Reads the arguments of a call from the text that DuckDB hands the planner.
+
+A table macro passes its arguments as expressions. ``alias(CASE WHEN false THEN x END)`` gives the
+text of x without evaluating it. Written ``conf := […]`` the text is the list; written ``conf=[…]``
+DuckDB takes it for a comparison, CAST('conf' AS VARCHAR[]) = list_value(…), in whatever position
+it stands, and the name is in that text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from ppduck.errors import Faults, listed, near_miss
+
+NOT_GIVEN = object()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a function: its name, how its value is read, and what it means."""
+
+    name: str
+    read: Callable[[Any], Any]
+    doc: str
+    default: str | None = None  # as a user would write it in SQL; None for a required parameter
+
+    @property
+    def signature(self) -> str:
+        return self.name if self.default is None else f"{self.name} := {self.default}"
+
+
+class MisreadError(Exception):
+    """A value that a parameter does not take; the text says what it takes."""
+
+
+def columns(value: Any) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise MisreadError("takes a column name or a list of column names, such as ['x1', 'x2']")
+    return names
+
+
+def flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise MisreadError("takes true or false")
+    return value
+
+
+def words(value: Any) -> str:
+    if not isinstance(value, str):
+        raise MisreadError("takes a text in single quotes")
+    return value
+
+
+def integer(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise MisreadError("takes a whole number")
+    return value
+
+
+def choice(*options: str) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in options:
+            raise MisreadError("takes one of " + ", ".join(f"'{option}'" for option in options))
+        return str(value)
+
+    return read
+
+
+def number(low: float, high: float, rule: str) -> Callable[[Any], float]:
+    def read(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+            raise MisreadError(f"takes a number {rule}")
+        if not low <= value <= high:
+            raise MisreadError(f"must be {rule}, got {value}")
+        return float(value)
+
+    return read
+
+
+def number_per_column(low: float, high: float, rule: str) -> Callable[[Any], Any]:
+    """A number for all columns, or {'x1': 0.8, 'x2': 0.3}."""
+    one = number(low, high, rule)
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return one(value)
+        try:
+            return {str(name): one(part) for name, part in value.items()}
+        except MisreadError as misread:
+            raise MisreadError(f"{misread} (in a {{column: number}} of them)") from None
+
+    return read
+
+
+def read_arguments(
+    function: str,
+    parameters: Sequence[Parameter],
+    texts: Sequence[str | None],
+    evaluate: Callable[[str], Any],
+) -> dict[str, Any]:
+    """The given values by parameter name. ``texts`` stand in the order of the parameters."""
+    faults = Faults(function)
+    known = [parameter.name for parameter in parameters]
+    given: dict[str, Any] = {}
+    for slot, argument in zip(known, texts, strict=True):
+        name, value = _read_one(argument, slot, evaluate)
+        if value is NOT_GIVEN:
+            continue
+        if name not in known:
+            faults.add(f"there is no parameter {name!r}.{near_miss(name, known)} Parameters: {listed(known)}.")
+        elif name in given:
+            faults.add(f"parameter {name!r} is given twice.")
+        else:
+            given[name] = value
+    result: dict[str, Any] = {}
+    for parameter in parameters:
+        value = given.get(parameter.name)
+        if value is None:
+            if parameter.default is None:
+                faults.add(f"parameter {parameter.name!r} is missing: {parameter.doc}.")
+            continue
+        try:
+            result[parameter.name] = parameter.read(value)
+        except MisreadError as misread:
+            faults.add(f"{parameter.name} {misread}.")
+    faults.raise_if_any()
+    return result
+
+
+def _read_one(argument: str | None, slot: str, evaluate: Callable[[str], Any]) -> tuple[str, Any]:
+    if argument is None or argument.endswith("THEN (NULL) ELSE NULL END"):
+        return slot, NOT_GIVEN
+    case = sqlglot.parse_one(argument, dialect="duckdb")
+    body = case.args["ifs"][0].args["true"].unnest()
+    if isinstance(body, exp.Null):
+        return slot, NOT_GIVEN
+    default = case.args.get("default")
+    declared = default.args.get("to") if isinstance(default, exp.Cast) else None
+    if isinstance(body, exp.EQ) and isinstance(body.this, exp.Cast) and isinstance(body.this.this, exp.Literal):
+        slot, declared, body = body.this.this.this, body.this.args["to"], body.expression.unnest()
+    try:
+        return slot, _value(body, declared)
+    except _NotALiteralError:
+        return slot, evaluate(body.sql(dialect="duckdb"))
+
+
+class _NotALiteralError(Exception):
+    """An expression that must be asked of DuckDB."""
+
+
+def _value(node: exp.Expr, declared: exp.Expr | None = None) -> Any:
+    match node:
+        case exp.Literal():
+            return node.this if node.is_string else _plain_number(node.this)
+        case exp.Neg():
+            return -_value(node.this)
+        case exp.Boolean():
+            return node.this
+        case exp.Null():
+            return None
+        case exp.Paren():
+            return _value(node.this, declared)
+        case exp.Cast():
+            # DuckDB 1.4 writes true as CAST('t' AS BOOLEAN).
+            if node.args["to"].this == exp.DataType.Type.BOOLEAN and isinstance(node.this, exp.Literal):
+                return node.this.this == "t"
+            return _value(node.this, node.args["to"])
+        case exp.Array():
+            return [_value(item) for item in node.expressions]
+        case exp.Struct():
+            return _struct(node, declared)
+        case exp.Map() | exp.ToMap():
+            return _map(node)
+        case _:
+            raise _NotALiteralError
+
+
+def _struct(node: exp.Struct, declared: exp.Expr | None) -> dict[str, Any]:
+    named = {item.name: _value(item.expression) for item in node.expressions if isinstance(item, exp.PropertyEQ)}
+    if named or not node.expressions:
+        return named
+    # struct_pack(0.8, 0.3) has lost its names; the declared type still has them.
+    if not isinstance(declared, exp.DataType):
+        raise _NotALiteralError
+    names = [field.name for field in declared.expressions]
+    return dict(zip(names, map(_value, node.expressions), strict=True))
+
+
+def _map(node: exp.Expr) -> Mapping[str, Any]:
+    inner = node.this if isinstance(node, exp.ToMap) else node
+    if isinstance(inner, exp.Struct):
+        return _struct(inner, None)
+    keys, values = inner.args.get("keys"), inner.args.get("values")
+    if keys is None or values is None:
+        raise _NotALiteralError
+    return dict(zip(_value(keys), _value(values), strict=True))
+
+
+def _plain_number(literal: str) -> int | float:
+    try:
+        return int(literal)
+    except ValueError:
+        return float(literal)

@@ -1,0 +1,238 @@
+"""What the planner reads before a query: which columns a source has, and the levels of its categories.
+
+The planner looks through a cursor of its own. A cursor sees neither temporary objects nor what an
+open transaction has not committed, so a source may be unknown here and still run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ppduck.errors import Faults, near_miss, quoted
+from ppduck.plan import sqlbuild as sql
+
+_INTEGERS = {
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+}  # fmt: skip
+_FRACTIONS = {"FLOAT", "DOUBLE"}
+_LOOK_AHEAD = 10_000
+_SMALL_PART = 0.25
+_NOISE_COLUMNS = 5
+_UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+
+class Reader(Protocol):
+    """The little that the planner asks of a DuckDB cursor."""
+
+    def execute(self, query: str, parameters: object = ...) -> Any: ...
+
+    def extract_statements(self, query: str) -> list[Any]: ...
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the catalogue describes it."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    unique: bool = False
+
+    @property
+    def is_integer(self) -> bool:
+        return self.type in _INTEGERS
+
+    @property
+    def is_decimal(self) -> bool:
+        return self.type.startswith("DECIMAL")
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.is_integer or self.is_decimal or self.type in _FRACTIONS
+
+    @property
+    def is_boolean(self) -> bool:
+        return self.type == "BOOLEAN"
+
+    @property
+    def is_enum(self) -> bool:
+        return self.type.startswith("ENUM")
+
+    @property
+    def is_category(self) -> bool:
+        return self.type == "VARCHAR" or self.is_enum
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a mask reads: SQL for a FROM clause, and what is known of it."""
+
+    label: str
+    sql: str
+    columns: tuple[Column, ...] | None  # None where the planner cannot see it
+    has_rowid: bool = False
+    repeatable: bool = True  # reading it twice in one statement gives the same rows
+
+    @cached_property
+    def by_folded_name(self) -> dict[str, Column]:
+        return {column.name.casefold(): column for column in self.columns or ()}
+
+    def find(self, name: str) -> Column | None:
+        """The column of that name, found as DuckDB finds it: whatever the case."""
+        return self.by_folded_name.get(name.casefold())
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The database as one connection's planner sees it."""
+
+    reader: Reader
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of a constant expression that is no plain literal."""
+        return self.reader.execute(f"SELECT {expression}").fetchone()[0]
+
+    def source(self, function: str, given: str) -> Source:
+        """Reads ``tbl``: a name, a file, or a parenthesised SELECT."""
+        faults = Faults(function)
+        stripped = given.strip()
+        if stripped.startswith("("):
+            return self._select(faults, stripped)
+        name = _table_name(stripped)
+        candidates = [name] if name else []
+        if name is None or "." in stripped or "/" in stripped:
+            candidates.append(sql.render(exp.to_identifier(stripped, quoted=True)))
+        for candidate in candidates:
+            source = self._described(stripped, candidate)
+            if source is not None:
+                return source
+        if name is None and not re.fullmatch(r"[^\s;()]+\.[^\s;()]+", stripped):
+            raise faults.refuse(
+                f"tbl must be one table or view, a file, or a parenthesised SELECT; {stripped!r} is none of these."
+            )
+        return Source(stripped, candidates[0], None)
+
+    def tables(self) -> list[str]:
+        query = (
+            "SELECT table_name FROM duckdb_tables() WHERE NOT internal "
+            "UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        )
+        return [row[0] for row in self.reader.execute(query).fetchall()]
+
+    def unseen(self, source: Source) -> str:
+        """What to say of a table that is missing here, or only invisible from here."""
+        return (
+            f"the planner cannot see {quoted(source.label)}.{near_miss(source.label, self.tables())} If it is a "
+            "temporary table, a registered data frame or not yet committed, name every column to use: "
+            "conf := […], nonconf := […]."
+        )
+
+    def levels(self, source: Source, column: Column, at_most: int) -> list[str] | None:
+        """The distinct values of a category in order, or None where there are more than that."""
+        name = sql.column(column.name)
+        if column.is_enum:
+            found = self.evaluate(f"enum_range(NULL::{column.type})")
+            return list(found) if len(found) <= at_most else None
+        query = sql.select([sql.named(name, "level")], source.sql, where=sql.present([name]))
+        rows = self.reader.execute(f"SELECT DISTINCT level FROM ({query}) LIMIT {at_most + 1}").fetchall()
+        return sorted(row[0] for row in rows) if len(rows) <= at_most else None
+
+    def few_valued(self, source: Source, columns: Sequence[Column], at_most: int) -> dict[str, list[str]]:
+        """Which of these categories have few levels, and which levels; a short look rules most names out."""
+        texts = [column for column in columns if not column.is_enum]
+        if texts:
+            counts = [sql.call("count", exp.Distinct(expressions=[sql.column(text.name)])) for text in texts]
+            head = f"(SELECT * FROM {source.sql} LIMIT {_LOOK_AHEAD})"
+            seen = self.reader.execute(sql.select(counts, head)).fetchone()
+            crowded = {text.name for text, count in zip(texts, seen, strict=True) if count > at_most}
+        else:
+            crowded = set()
+        found = {}
+        for column in columns:
+            levels = None if column.name in crowded else self.levels(source, column, at_most)
+            if levels is not None:
+                found[column.name] = levels
+        return found
+
+    def fits_in_memory(self, source: Source) -> bool:
+        """Whether all rows of a source, some eight bytes a value, take a small part of the memory limit."""
+        if not source.repeatable:
+            return True  # it is kept already
+        query = "SELECT max(estimated_size) FROM duckdb_tables() WHERE lower(table_name) = lower(?)"
+        rows = self.reader.execute(query, [_parts(source.sql)[-1]]).fetchone()[0]
+        if rows is None:
+            return False  # a file, of which only a look would tell
+        limit = _bytes(self.evaluate("current_setting('memory_limit')"))
+        return bool(rows * (len(source.columns or ()) + _NOISE_COLUMNS) * 8 < limit * _SMALL_PART)
+
+    def _select(self, faults: Faults, text: str) -> Source:
+        inner = text[1:-1].strip()
+        try:
+            statements = self.reader.extract_statements(inner) if text.endswith(")") else []
+            ok = len(statements) == 1 and statements[0].type.name == "SELECT" and ";" not in inner[-1:]
+        except Exception:
+            ok = False
+        if not ok:
+            raise faults.refuse(f"tbl must hold exactly one SELECT between its parentheses; got {text!r}.")
+        return Source(text, text, self._columns(text), repeatable=False)
+
+    def _described(self, label: str, name: str) -> Source | None:
+        columns = self._columns(name)
+        if columns is None:
+            return None
+        own_rowid = any(column.name.casefold() == "rowid" for column in columns)
+        has_rowid = not own_rowid and self._runs(f"SELECT rowid FROM {name} LIMIT 0")
+        return Source(label, name, columns, has_rowid, repeatable=has_rowid or self._is_file(name))
+
+    def _columns(self, source: str) -> tuple[Column, ...] | None:
+        try:
+            rows = self.reader.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+        except Exception:
+            return None
+        return tuple(
+            Column(name, type_, nullable == "YES", key in ("PRI", "UNI")) for name, type_, nullable, key, *_ in rows
+        )
+
+    def _is_file(self, name: str) -> bool:
+        """Whether a name that can be read is no catalogue entry: then it is a file."""
+        return _parts(name)[-1].casefold() not in {table.casefold() for table in self.tables()}
+
+    def _runs(self, query: str) -> bool:
+        try:
+            self.reader.execute(query)
+        except Exception:
+            return False
+        return True
+
+
+def _parts(name: str) -> list[str]:
+    return [part.name for part in sqlglot.parse_one(name, into=exp.Table, dialect="duckdb").parts]
+
+
+def _bytes(setting: str) -> float:
+    """'18.8 GiB' as a number; 0 for a setting that cannot be read."""
+    amount, _, unit = setting.partition(" ")
+    return float(amount) * _UNITS.get(unit, 0)
+
+
+def _table_name(text: str) -> str | None:
+    """The text as a (qualified) name with every part quoted, or None where it is no name."""
+    try:
+        parsed = sqlglot.parse_one(text, into=exp.Table, dialect="duckdb")
+    except SqlglotError:
+        return None
+    if not isinstance(parsed, exp.Table) or not all(isinstance(part, exp.Identifier) for part in parsed.parts):
+        return None
+    plain = {"this", "db", "catalog"}
+    if any(value for key, value in parsed.args.items() if key not in plain):
+        return None
+    return ".".join(sql.render(exp.to_identifier(part.name, quoted=True)) for part in parsed.parts)

@@ -1,0 +1,321 @@
+"""The frame of every linear mask: one statement, from statistics to small solve to projection.
+
+S and X enter as deviations from a centre that the first look has found, V as normals that are a
+function of the row's key, so that a second pass can generate them again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+
+from ppduck.kernels.linear import Blocks, LinearForm
+from ppduck.plan import normals, rounding, statistics
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.arguments import Parameter
+from ppduck.plan.catalog import Catalog
+from ppduck.plan.linear import COMMON, COMMON_NAMES, LinearMask, Request, Span
+from ppduck.plan.roles import Roles, assign, numeric
+
+CHECK, SOLVE = "ppduck_check", "ppduck_solve"
+
+
+def linear_mask(
+    name: str,
+    *,
+    solve: Callable[[Blocks, Request], LinearForm],
+    summary: str,
+    reference: str,
+    keeps: tuple[str, ...],
+    loses: tuple[str, ...],
+    parameters: tuple[Parameter, ...] = (),
+    reads_s: bool = True,
+    reads_x: Span = "all",
+    reads_v: Span = "all",
+    needs_noise: Callable[[dict[str, Any]], bool] = lambda given: True,
+    check: Callable[[dict[str, Any], list[str]], list[str]] | None = None,
+) -> LinearMask:
+    """A mask ready to be registered. ``check`` looks at the mask's own parameters while planning."""
+
+    def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+        roles = assign(name, catalog, given, uses_nonconf=reads_s)
+        given = {name: _by_own_name(value, roles) for name, value in given.items()}
+        if check is not None:
+            faults = check(given, [column.name for column in roles.conf])
+            if faults:
+                raise roles.faults(name, faults)
+        return Frame(mask, roles, given, keep_noise=catalog.fits_in_memory(roles.source)).statement()
+
+    # Mask-specific parameters stand behind tbl and conf, where a positional call would put them.
+    mask = LinearMask(
+        name, COMMON[:2] + parameters + COMMON[2:], plan, summary, reference,
+        solve, reads_s, reads_x, reads_v, needs_noise, keeps, loses,
+    )  # fmt: skip
+    return mask
+
+
+def _by_own_name(value: Any, roles: Roles) -> Any:
+    """A {column: number} under the columns' own spelling, as DuckDB does not mind the case."""
+    if not isinstance(value, dict):
+        return value
+    own = {column.name.casefold(): column.name for column in roles.conf}
+    return {own.get(name.casefold(), name): part for name, part in value.items()}
+
+
+class Frame:
+    """Writes the statement of one call."""
+
+    def __init__(self, mask: LinearMask, roles: Roles, given: dict[str, Any], *, keep_noise: bool) -> None:
+        self.mask = mask
+        self.roles = roles
+        self.given = given
+        self.keep_noise = keep_noise
+        self.on_null = given.get("on_null", "error")
+        self.p, self.q = len(roles.features), len(roles.conf)
+        self.by = [f"_pp_b{i}" for i in range(len(roles.by))]
+        # Noise belongs to a column, not to its place in the list.
+        in_order = sorted(column.name for column in roles.conf)
+        self.noise_of = [in_order.index(column.name) for column in roles.conf]
+        self.centres = [f"_pp_m{i}" for i in range(self.p + self.q)]
+        self.deviations = [f"_pp_d{i}" for i in range(self.p + self.q)]
+        self.words = [f"_pp_w{i}" for i in range(len(self._word_calls()))]
+        self.noise = [f"_pp_v{j}" for j in range(self.q)]
+        self.needs_noise = mask.needs_noise(given)
+        self.values = [feature.value for feature in roles.features] + [numeric(column) for column in roles.conf]
+
+    def statement(self) -> str:
+        statement = sql.Statement()
+        statement.step("_pp_source", self._source(), materialized=not self.roles.source.repeatable)
+        statement.step("_pp_first", self._first_look(), materialized=True)
+        # Two passes read the noise: kept between them where that is small, else generated again.
+        statement.step("_pp_noisy", self._noisy(), materialized=self.needs_noise and self.keep_noise)
+        statement.step("_pp_moments", self._moments(), materialized=True)
+        statement.step("_pp_solved", self._solved(), materialized=True)
+        statement.step("_pp_form", self._form(), materialized=True)
+        return statement.finish(self._projection())
+
+    def specification(self) -> str:
+        """What check and solve are told: names and parameters, never a value or the secret."""
+        roles = self.roles
+        own = {name: value for name, value in self.given.items() if name not in COMMON_NAMES}
+        context = {
+            "function": self.mask.name,
+            "conf": sorted(column.name for column in roles.conf),
+            "features": sorted(feature.label for feature in roles.features),
+            "by": sorted(roles.by),
+            "on_null": self.on_null,
+            "seed": self.given.get("seed"),
+            "parameters": own,
+        }
+        return json.dumps(
+            {
+                "function": self.mask.name,
+                "table": roles.source.label,
+                "conf": [column.name for column in roles.conf],
+                "nonconf": roles.nonconf,
+                "features": [feature.label for feature in roles.features],
+                "key": list(roles.key),
+                "measured": [f.label for f in roles.features if f.level is None] + [c.name for c in roles.conf],
+                "categories": [name for name in roles.levels if name in roles.nonconf],
+                "on_null": self.on_null,
+                "parameters": own,
+                "context": json.dumps(context, sort_keys=True),
+            },
+            sort_keys=True,
+        )
+
+    def _source(self) -> str:
+        roles = self.roles
+        if roles.key:
+            key = [sql.column(name) for name in roles.key]
+        else:
+            key = [sql.column("rowid" if roles.source.has_rowid else "_pp_row")]
+        where = None
+        if self.on_null == "drop":
+            where = sql.present([sql.column(name) for name in roles.nonconf])
+        columns = [sql.star("_pp_row"), sql.named(sql.call("hash", *key), "_pp_key")]
+        return sql.select(columns, f'{roles.source.sql} AS "_pp_row"', where=where)
+
+    def _groups(self) -> list[sql.Expr]:
+        return [sql.named(sql.column(name), alias) for name, alias in zip(self.roles.by, self.by, strict=True)]
+
+    def _label(self, names: tuple[str, ...] | list[str]) -> sql.Expr:
+        """'bank_no = 3' for messages; NULL where there are no groups."""
+        if not names:
+            return sql.cast(exp.null(), "VARCHAR")
+        parts = [
+            sql.call(
+                "concat",
+                sql.text(f"{name} = "),
+                sql.call("coalesce", sql.cast(sql.column(column), "VARCHAR"), sql.text("NULL")),
+            )
+            for name, column in zip(self.roles.by, names, strict=True)
+        ]
+        return sql.call("concat_ws", sql.text(", "), *parts)
+
+    def _first_look(self) -> str:
+        """Checks every row and finds a centre; the checks answer with the tweak that all noise needs."""
+        roles = self.roles
+        raw = [sql.column(name) for name in roles.nonconf]
+        conf = [sql.column(column.name) for column in roles.conf]
+        measured = [f.value for f in roles.features if f.level is None] + self.values[self.p :]
+        untyped = [*conf, *raw] if roles.source.columns is None else []
+        keys = [sql.column(name) for name in roles.key]
+        no_key = sql.present(keys)
+        check = sql.call(
+            CHECK,
+            sql.text(self.specification()),
+            self._label(roles.by),
+            statistics.rows(),
+            statistics.missing(raw),
+            statistics.peaks(measured),
+            self._unread(untyped),
+            self._unseen(),
+            self._count_if(exp.Not(this=exp.paren(no_key))) if no_key is not None else sql.number(0),
+            sql.call("approx_count_distinct", sql.column("_pp_key")),
+            sql.cast(statistics.digest([sql.column("_pp_key"), *raw, *conf]), "VARCHAR"),
+        )
+        centres = [
+            sql.named(sql.call("coalesce", sql.call("avg", value.copy()), sql.number(0)), name)
+            for value, name in zip(self.values, self.centres, strict=True)
+        ]
+        group = [sql.column(name) for name in roles.by]
+        return sql.select([*self._groups(), sql.named(check, "_pp_tweak"), *centres], '"_pp_source"', group=group)
+
+    def _unread(self, columns: list[sql.Expr]) -> sql.Expr:
+        """Of columns whose type is not known: how many values are no numbers."""
+        counts = [
+            exp.Sub(
+                this=sql.call("count", column.copy()),
+                expression=sql.call("count", exp.TryCast(this=column.copy(), to=exp.DataType.build("DOUBLE"))),
+            )
+            for column in columns
+        ]
+        return sql.array(counts, "BIGINT")
+
+    @staticmethod
+    def _count_if(condition: sql.Expr) -> sql.Expr:
+        return sql.cast(sql.call("count_if", condition), "BIGINT")
+
+    def _unseen(self) -> sql.Expr:
+        """How many rows have a level that planning did not see, for each category."""
+        counts = [
+            self._count_if(
+                exp.Not(this=sql.cast(sql.column(name), "VARCHAR").isin(*(sql.text(level) for level in levels)))
+                if levels
+                else sql.column(name).is_(exp.null()).not_(),
+            )
+            for name, levels in self.roles.levels.items()
+            if name in self.roles.nonconf
+        ]
+        return sql.array(counts, "BIGINT")
+
+    def _word_calls(self) -> list[sql.Expr]:
+        key, tweak = sql.column("_pp_key"), sql.column("_pp_tweak")
+        return normals.word_calls(self.q, key, tweak, seeded="seed" in self.given)
+
+    def _noisy(self) -> str:
+        """The source with its noise: words from the keyed function, normals from the words."""
+        words = [sql.named(call, name) for call, name in zip(self._word_calls(), self.words, strict=True)]
+        worded = sql.select(
+            [sql.star("_pp_source"), *words], sql.joined('"_pp_source"', '"_pp_first"', self._matching("_pp_source"))
+        )
+        found = normals.normals(self.q, [sql.column(name) for name in self.words])
+        noise = [sql.named(found[i], name) for i, name in zip(self.noise_of, self.noise, strict=True)]
+        return sql.select([sql.star("_pp_worded", self.words), *noise], f'({worded}) AS "_pp_worded"')
+
+    def _matching(self, table: str, other: str = "_pp_first") -> list[tuple[sql.Expr, sql.Expr]]:
+        """The join of a table that has the user's by columns with one that has ppduck's copies."""
+        return [
+            (sql.column(name, table), sql.column(alias, other))
+            for name, alias in zip(self.roles.by, self.by, strict=True)
+        ]
+
+    def _deviations(self, centres: str) -> list[sql.Expr]:
+        """Every used column measured from its centre."""
+        result = []
+        for i, (value, centre) in enumerate(zip(self.values, self.centres, strict=True)):
+            deviation = sql.minus(value.copy(), sql.column(centre, centres))
+            if self.on_null == "mean" and i < self.p:
+                deviation = sql.call("coalesce", deviation, sql.number(0.0))
+            result.append(sql.named(deviation, self.deviations[i]))
+        return result
+
+    def _moments(self) -> str:
+        """Sums and products over the rows in which every confidential column is present."""
+        inner = [*self._groups(), *self._deviations("_pp_first")]
+        names = list(self.deviations)
+        if self.needs_noise:
+            inner += [sql.column(name) for name in self.noise]
+            names += self.noise
+        values = [sql.column(name) for name in names]
+        complete = sql.present(sql.column(c.name) for c in self.roles.conf if c.nullable)
+        table = "_pp_noisy" if self.needs_noise else "_pp_source"
+        rows = sql.select(inner, sql.joined(f'"{table}"', '"_pp_first"', self._matching(table)), where=complete)
+        group = [sql.column(alias) for alias in self.by]
+        columns = [
+            sql.named(statistics.rows(), "_pp_n"),
+            sql.named(statistics.sums(values), "_pp_sums"),
+            sql.named(statistics.products(values), "_pp_products"),
+        ]
+        return sql.select([*group, *columns], f"({rows})", group=group)
+
+    def _solved(self) -> str:
+        solve = sql.call(
+            SOLVE,
+            sql.text(self.specification()),
+            self._label(self.by),
+            sql.column("_pp_n"),
+            sql.column("_pp_sums"),
+            sql.column("_pp_products"),
+        )
+        group: list[sql.Expr] = [sql.column(alias) for alias in self.by]
+        return sql.select([*group, sql.named(solve, "_pp_c")], '"_pp_moments"')
+
+    def _form(self) -> str:
+        """The solve's list as plain columns, together with every column's centre."""
+        on = [(sql.column(alias, "_pp_solved"), sql.column(alias, "_pp_first")) for alias in self.by]
+        coefficients = [
+            sql.named(sql.call("list_extract", sql.column("_pp_c"), sql.number(i)), name)
+            for i, name in enumerate(self._coefficients(), start=1)
+        ]
+        groups = [sql.column(alias, "_pp_first") for alias in self.by]
+        centres = [sql.column(name, "_pp_first") for name in self.centres]
+        return sql.select([*groups, *centres, *coefficients], sql.joined('"_pp_solved"', '"_pp_first"', on))
+
+    def _coefficients(self) -> list[str]:
+        """Names of the coefficients, column by column, as ``flatten`` lays them out."""
+        spans = {"none": 0, "own": 1, "all": self.q}
+        terms = 1 + self.p + spans[self.mask.reads_x] + spans[self.mask.reads_v]
+        return [f"_pp_c{i}" for i in range(self.q * terms)]
+
+    def _projection(self) -> str:
+        form = [sql.column(name, "_pp_form") for name in [*self.centres[self.p :], *self._coefficients()]]
+        measured = sql.select(
+            [sql.star("_pp_noisy"), *self._deviations("_pp_form"), *form],
+            sql.joined('"_pp_noisy"', '"_pp_form"', self._matching("_pp_noisy", "_pp_form")),
+        )
+        s = [sql.column(name) for name in self.deviations[: self.p]]
+        # A row that lacks one conf column is masked in the others as if that one were average.
+        x = [sql.call("coalesce", sql.column(name), sql.number(0.0)) for name in self.deviations[self.p :]]
+        v = [sql.column(name) for name in self.noise]
+        replace = {}
+        coefficients = iter(self._coefficients())
+        for j, column in enumerate(self.roles.conf):
+            terms = [*s, *_span(self.mask.reads_x, x, j), *_span(self.mask.reads_v, v, j)]
+            constant = [sql.column(self.centres[self.p + j]), sql.column(next(coefficients))]
+            masked = sql.total([*constant, *(sql.product(term, sql.column(next(coefficients))) for term in terms)])
+            if self.given.get("round"):
+                masked = rounding.rounded(masked, column)
+            present = sql.present([sql.column(column.name)] if column.nullable else [])
+            replace[column.name] = masked if present is None else exp.Case().when(present, masked)
+        added = ["_pp_key", *self.noise, *self.deviations, *self.centres[self.p :], *self._coefficients()]
+        columns = sql.star("_pp_masked", [*added, *self.roles.drop], replace)
+        return sql.select([columns], f'({measured}) AS "_pp_masked"')
+
+
+def _span(span: Span, terms: list[sql.Expr], own: int) -> list[sql.Expr]:
+    return {"none": [], "own": [terms[own]], "all": terms}[span]

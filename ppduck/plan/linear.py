@@ -1,0 +1,91 @@
+"""What a linear mask is: its parameters, the terms it has, its solve, its promises.
+
+Y = c + S·B + X·G + V·A row by row. A mask says which of the terms it has and solves for them from
+the moments of [S, X, V]; the frame writes the statement around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ppduck.errors import Faults, PpduckError
+from ppduck.kernels.linear import Blocks, LinearForm
+from ppduck.plan import arguments
+from ppduck.plan.arguments import Parameter
+from ppduck.plan.registry import Function
+from ppduck.values import Array
+
+COMMON = (
+    Parameter("tbl", arguments.words, "a table, view or file name, or a SELECT in parentheses"),
+    Parameter("conf", arguments.columns, "the numeric columns to mask, such as conf := ['x1', 'x2']"),
+    Parameter(
+        "nonconf",
+        arguments.columns,
+        "the columns whose relation to conf is kept; by default every other numeric, boolean or few-valued text column",
+        "NULL",
+    ),
+    Parameter("by", arguments.columns, "mask within each group of these columns", "NULL"),
+    Parameter("key", arguments.columns, "the columns that identify a row for its noise", "NULL"),
+    Parameter("seed", arguments.integer, "repeatable, unprotected noise for tests", "NULL"),
+    Parameter("on_null", arguments.choice("error", "drop", "mean"), "what to do with NULL in nonconf", "'error'"),
+    Parameter("round", arguments.flag, "give integers and decimals back in their own type", "false"),
+    Parameter("drop", arguments.columns, "columns to leave out of the output", "NULL"),
+)
+COMMON_NAMES = {parameter.name for parameter in COMMON}
+
+Span = Literal["none", "own", "all"]
+
+
+@dataclass(frozen=True)
+class LinearMask(Function):
+    """A mask in the linear frame: which terms it has, how it solves for them, what it promises."""
+
+    solve: Callable[[Blocks, Request], LinearForm]
+    reads_s: bool
+    reads_x: Span
+    reads_v: Span
+    needs_noise: Callable[[dict[str, Any]], bool]  # whether the solve needs the moments of V too
+    keeps: tuple[str, ...]
+    loses: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a solve has to know of the call: names for messages, and the mask's own parameters."""
+
+    function: str
+    table: str
+    group: str | None
+    conf: list[str]
+    features: list[str]
+    parameters: dict[str, Any]
+
+    @property
+    def where(self) -> str:
+        return f" in the group {self.group}" if self.group else ""
+
+    def faults(self) -> Faults:
+        return Faults(self.function, self.table)
+
+    def refuse(self, fault: str) -> PpduckError:
+        return self.faults().refuse(fault)
+
+    def per_column(self, name: str) -> Array:
+        """A parameter that may be one number or {column: number}, as one number a column."""
+        value = self.parameters[name]
+        return np.array([value[column] if isinstance(value, dict) else value for column in self.conf], dtype=float)
+
+
+def flatten(mask: LinearMask, form: LinearForm) -> list[float]:
+    """A form as the list that the projection reads: for each masked column its terms in order."""
+    result: list[float] = []
+    for j, intercept in enumerate(form.intercept):
+        result.append(float(intercept))
+        result += form.on_s[:, j].tolist()
+        for span, block in ((mask.reads_x, form.on_x), (mask.reads_v, form.on_v)):
+            result += {"none": [], "own": [float(block[j, j])], "all": block[:, j].tolist()}[span]
+    return result

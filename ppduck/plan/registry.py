@@ -1,0 +1,44 @@
+"""The functions that ppduck adds to SQL. A method registers itself; macros and catalogue follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ppduck.plan.arguments import Parameter
+from ppduck.plan.catalog import Catalog
+
+
+@dataclass(frozen=True)
+class Function:
+    """A table function: how it is called, what it plans, and what a user can read about it."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    plan: Callable[[Catalog, dict[str, Any]], str]
+    summary: str
+    reference: str
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({', '.join(parameter.signature for parameter in self.parameters)})"
+
+
+_FUNCTIONS: dict[str, Function] = {}
+
+
+def register(function: Function) -> Function:
+    if function.name in _FUNCTIONS:
+        raise ValueError(f"{function.name} is registered twice")
+    _FUNCTIONS[function.name] = function
+    return function
+
+
+def functions() -> list[Function]:
+    """Every registered function, by name."""
+    return [_FUNCTIONS[name] for name in sorted(_FUNCTIONS)]
+
+
+def function_named(name: str) -> Function:
+    return _FUNCTIONS[name]

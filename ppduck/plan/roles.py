@@ -1,0 +1,175 @@
+"""Which column plays which part in a masking call, checked against the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from ppduck.errors import Faults, PpduckError, listed, near_miss, quoted
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.catalog import Catalog, Column, Source
+
+FEW_LEVELS = 20  # a text column with at most so many levels is used unless told otherwise
+MANY_LEVELS = 100  # and one that is named may have so many
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One numeric regressor: a column, or one level of a category against its first level."""
+
+    label: str
+    column: str
+    value: sql.Expr
+    level: str | None = None
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of one masking call by what they do."""
+
+    source: Source
+    conf: tuple[Column, ...]
+    features: tuple[Feature, ...]
+    levels: dict[str, list[str]]
+    by: tuple[str, ...]
+    key: tuple[str, ...]
+    drop: tuple[str, ...]
+
+    @property
+    def nonconf(self) -> list[str]:
+        """The columns behind the features, each once."""
+        return list(dict.fromkeys(feature.column for feature in self.features))
+
+    def faults(self, function: str, found: Sequence[str]) -> PpduckError:
+        """The exception for faults that were found beside the columns."""
+        faults = Faults(function, self.source.label)
+        for fault in found[:-1]:
+            faults.add(fault)
+        return faults.refuse(found[-1])
+
+
+def assign(function: str, catalog: Catalog, given: dict[str, Any], *, uses_nonconf: bool = True) -> Roles:
+    """Resolves and checks every column that a masking call names."""
+    source = catalog.source(function, given["tbl"])
+    faults = Faults(function, source.label)
+    if source.columns is None and uses_nonconf and "nonconf" not in given:
+        raise faults.refuse(catalog.unseen(source))
+    reserved = [column.name for column in source.columns or () if column.name.startswith(sql.RESERVED)]
+    if reserved:
+        faults.add(f"names that begin with {sql.RESERVED!r} are ppduck's own; rename column {listed(reserved)}.")
+
+    def resolve(parameter: str) -> list[Column]:
+        return _resolve(faults, source, parameter, given.get(parameter, []))
+
+    conf, by, key, drop = resolve("conf"), resolve("by"), resolve("key"), resolve("drop")
+    if not conf:
+        faults.add("conf is empty; name at least one column to mask, such as conf := ['x1'].")
+    for column in conf:
+        if source.columns is not None and not column.is_numeric:
+            faults.add(
+                f"conf names column {quoted(column.name)} of type {column.type}; only numeric columns can be masked."
+            )
+    named = resolve("nonconf") if "nonconf" in given else None
+    _refuse_overlap(faults, {"conf": conf, "nonconf": named or [], "by": by, "drop": drop}, "conf")
+    _refuse_overlap(faults, {"nonconf": named or [], "by": by}, "nonconf")
+    _refuse_overlap(faults, {"key": key, "conf": conf}, "key")
+    faults.raise_if_any()
+
+    features: list[Feature] = []
+    levels: dict[str, list[str]] = {}
+    if uses_nonconf:
+        taken = {column.name for column in [*conf, *by, *drop]}
+        free = [column for column in source.columns or () if column.name not in taken]
+        chosen, levels = _nonconf(faults, catalog, source, named, free)
+        features = [feature for column in chosen for feature in features_of(column, levels)]
+    faults.raise_if_any()
+    return Roles(
+        source,
+        tuple(conf),
+        tuple(features),
+        levels,
+        tuple(column.name for column in by),
+        tuple(column.name for column in key),
+        tuple(column.name for column in drop),
+    )
+
+
+def features_of(column: Column, levels: dict[str, list[str]]) -> list[Feature]:
+    """A numeric column as it is, true as 1, a category as indicators of all levels but the first."""
+    name = sql.column(column.name)
+    if column.name not in levels:
+        return [Feature(column.name, column.name, numeric(column))]
+    return [
+        Feature(
+            f"{column.name} = {level}",
+            column.name,
+            sql.double(exp.EQ(this=sql.cast(name.copy(), "VARCHAR"), expression=sql.text(level))),
+            level,
+        )
+        for level in levels[column.name][1:]
+    ]
+
+
+def numeric(column: Column) -> sql.Expr:
+    """The column as a DOUBLE; of a column whose type is not known, what can be read as one."""
+    name = sql.column(column.name)
+    if column.type == "DOUBLE":
+        return name
+    return exp.TryCast(this=name, to=exp.DataType.build("DOUBLE")) if column.type == "" else sql.double(name)
+
+
+def _nonconf(
+    faults: Faults, catalog: Catalog, source: Source, named: list[Column] | None, free: Sequence[Column]
+) -> tuple[list[Column], dict[str, list[str]]]:
+    if named is None:
+        categories = [column for column in free if column.is_category]
+        levels = catalog.few_valued(source, categories, FEW_LEVELS)
+        chosen = [c for c in free if c.is_numeric or c.is_boolean or c.name in levels]
+        return chosen, levels
+    levels = {}
+    for column in named:
+        if column.is_category:
+            found = catalog.levels(source, column, MANY_LEVELS)
+            if found is None:
+                faults.add(
+                    f"nonconf names column {quoted(column.name)}, which has more than {MANY_LEVELS} levels; "
+                    "group its levels, use it in by, or leave it out."
+                )
+            else:
+                levels[column.name] = found
+        elif column.type and not (column.is_numeric or column.is_boolean):
+            faults.add(
+                f"nonconf names column {quoted(column.name)} of type {column.type}; it must be numeric, boolean, "
+                "text or enum. Turn it into a number in tbl, such as '(SELECT *, year(d) AS d_year FROM t)'."
+            )
+    return named, levels
+
+
+def _resolve(faults: Faults, source: Source, parameter: str, names: Sequence[str]) -> list[Column]:
+    found: list[Column] = []
+    for name in names:
+        # Without a catalogue the name is taken at its word; DuckDB will say if there is no such column.
+        column = Column(name, "") if source.columns is None else source.find(name)
+        if column is None:
+            known = [each.name for each in source.columns or ()]
+            faults.add(
+                f"{parameter} names column {quoted(name)}, which does not exist.{near_miss(name, known)} "
+                f"Columns: {listed(known)}."
+            )
+        elif any(each.name == column.name for each in found):
+            faults.add(f"{parameter} names column {quoted(column.name)} twice.")
+        else:
+            found.append(column)
+    return found
+
+
+def _refuse_overlap(faults: Faults, groups: dict[str, list[Column]], of: str) -> None:
+    """A column cannot play part ``of`` and another of the parts given."""
+    mine = {column.name for column in groups[of]}
+    for other, columns in groups.items():
+        for column in columns if other != of else ():
+            if column.name in mine:
+                faults.add(f"column {quoted(column.name)} is in both {of} and {other}.")

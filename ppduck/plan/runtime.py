@@ -1,0 +1,111 @@
+"""What a statement calls while it runs: the checks of the first look, and the small solve."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ppduck.errors import Faults, quoted
+from ppduck.kernels.linear import Blocks
+from ppduck.kernels.noise import tweak_of
+from ppduck.plan.linear import LinearMask, Request, flatten
+from ppduck.plan.registry import function_named
+from ppduck.values import Moments
+
+
+@lru_cache(maxsize=64)
+def _specification(text: str) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(text)
+    return parsed
+
+
+def check(
+    specification: str,
+    group: str | None,
+    rows: int,
+    nulls: Sequence[int],
+    peaks: Sequence[float | None],
+    unread: Sequence[int],
+    unseen: Sequence[int],
+    keyless: int,
+    distinct_keys: int,
+    digest: str | None,
+) -> int:
+    """Refuses data that cannot be masked as promised; else the tweak for this release's noise."""
+    spec = _specification(specification)
+    faults = Faults(spec["function"], spec["table"])
+    where = f" in the group {group}" if group else ""
+    if spec["on_null"] == "error":
+        for name, count in zip(spec["nonconf"], nulls, strict=True):
+            if count:
+                faults.add(
+                    f"nonconf column {quoted(name)} has NULL in {count} of {rows} rows{where}. Leave the column out of "
+                    "nonconf, or say on_null := 'drop' (leave those rows out) or 'mean' (count them as average)."
+                )
+    for name, count in zip([*spec["conf"], *spec["nonconf"]] if unread else [], unread, strict=True):
+        if count:
+            faults.add(f"column {quoted(name)} is not numeric: {count} of {rows} values{where} are no numbers.")
+    for name, peak in zip(spec["measured"], peaks, strict=True):
+        if peak is not None and not math.isfinite(peak):
+            faults.add(
+                f"column {quoted(name)} holds NaN or infinity{where}; replace such values by NULL, or leave the rows "
+                "out with a SELECT in tbl."
+            )
+    for name, count in zip(spec["categories"], unseen, strict=True):
+        if count:
+            faults.add(
+                f"column {quoted(name)} has {count} rows{where} with a level that was not there when the call was "
+                "planned; run it again, after a commit if the rows are part of an open transaction."
+            )
+    if keyless:
+        faults.add(
+            f"key {quoted(', '.join(spec['key']))} is NULL in {keyless} of {rows} rows{where}; every row needs a key."
+        )
+    elif rows >= 20 and distinct_keys < rows / 2:
+        faults.add(_shared_keys(spec["key"], rows, where))
+    faults.raise_if_any()
+    return tweak_of(spec["context"], int(digest or 0))
+
+
+def _shared_keys(key: list[str], rows: int, where: str) -> str:
+    if key:
+        return (
+            f"key {quoted(', '.join(key))} does not identify the {rows} rows{where}: rows with the same key get the "
+            "same noise. Name a unique column."
+        )
+    return f"most of the {rows} rows{where} are copies of each other and would get the same noise; name a unique key."
+
+
+def solve(
+    specification: str, group: str | None, n: int, sums: Sequence[float | None], products: Sequence[float | None]
+) -> list[float]:
+    """The coefficients of a call's linear form, from the sums that the statement has taken."""
+    spec = _specification(specification)
+    mask = function_named(spec["function"])
+    assert isinstance(mask, LinearMask)
+    request = Request(spec["function"], spec["table"], group, spec["conf"], spec["features"], spec["parameters"])
+    moments = Moments.from_sums(n, [value or 0.0 for value in sums], [value or 0.0 for value in products])
+    p, q = len(spec["features"]), len(spec["conf"])
+    _refuse_few_or_constant(request, moments, p, q)
+    with np.errstate(all="raise", under="ignore"):
+        form = mask.solve(Blocks.from_moments(moments, p, q), request)
+    return flatten(mask, form)
+
+
+def _refuse_few_or_constant(request: Request, moments: Moments, p: int, q: int) -> None:
+    if moments.n < 3:
+        raise request.refuse(
+            f"only {moments.n} rows{request.where} have every conf column present; at least 3 are needed."
+        )
+    spread = moments.sd[p : p + q]
+    peak = np.abs(moments.mean[p : p + q])
+    faults = request.faults()
+    for name, sd, mean in zip(request.conf, spread, peak, strict=True):
+        if not sd > 1e-14 * max(mean, 1e-280):
+            faults.add(f"conf column {quoted(name)} is constant{request.where}; there is nothing to mask in it.")
+    faults.raise_if_any()

@@ -1,0 +1,39 @@
+"""The statistics of a source as SQL aggregates: a first look for checks and centre, then moments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from ppduck.plan import sqlbuild as sql
+
+
+def sums(values: Sequence[sql.Expr]) -> sql.Expr:
+    """Sums of some columns, as one list."""
+    return sql.array((sql.call("sum", value.copy()) for value in values), "DOUBLE")
+
+
+def products(values: Sequence[sql.Expr]) -> sql.Expr:
+    """Sums of products of all pairs: the lower triangle row by row, as ``Moments.from_sums`` reads it."""
+    pairs = (sql.call("sum", sql.product(a, b)) for i, a in enumerate(values) for b in values[: i + 1])
+    return sql.array(pairs, "DOUBLE")
+
+
+def rows() -> sql.Expr:
+    return sql.call("count", exp.Star())
+
+
+def missing(values: Sequence[sql.Expr]) -> sql.Expr:
+    """How many rows have NULL in each column, as one list."""
+    return sql.array((exp.Sub(this=rows(), expression=sql.call("count", value.copy())) for value in values), "BIGINT")
+
+
+def peaks(values: Sequence[sql.Expr]) -> sql.Expr:
+    """The largest absolute value of each column: NaN and infinity come out on top in DuckDB."""
+    return sql.array((sql.call("max", sql.call("abs", value.copy())) for value in values), "DOUBLE")
+
+
+def digest(values: Sequence[sql.Expr]) -> sql.Expr:
+    """A sum over rows of a hash of the row: the same for the same rows in any order."""
+    return sql.call("sum", sql.call("hash", *(value.copy() for value in values)))

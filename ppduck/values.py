@@ -1,0 +1,47 @@
+"""Plain values that pass between the layers; they know neither DuckDB nor SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Count, mean vector and centred cross-products of some columns: all a linear mask needs.
+
+    ``cross[i, j]`` is the sum over rows of (z_i - mean_i)(z_j - mean_j).
+    """
+
+    n: int
+    mean: Array
+    cross: Array
+
+    @classmethod
+    def from_sums(cls, n: int, sums: Sequence[float], products: Sequence[float]) -> Moments:
+        """From sums of z and of z_i z_j (lower triangle, row by row), z already near its mean.
+
+        The sums are taken about a provisional centre; subtracting their own product here makes
+        it the corrected two-pass algorithm, exact for columns far from zero.
+        """
+        size = len(sums)
+        raw = np.zeros((size, size))
+        raw[np.tril_indices(size)] = products
+        raw += np.tril(raw, -1).T
+        total = np.asarray(sums, dtype=float)
+        if n == 0:
+            return cls(0, np.zeros(size), np.zeros((size, size)))
+        return cls(n, total / n, raw - np.outer(total, total) / n)
+
+    @property
+    def covariance(self) -> Array:
+        return self.cross / (self.n - 1)
+
+    @property
+    def sd(self) -> Array:
+        return np.sqrt(np.diag(self.covariance))
