@@ -24,9 +24,13 @@ def listed(names: Iterable[str], at_most: int = 20) -> str:
 
 def near_miss(name: str, options: Iterable[str]) -> str:
     """' Did you mean "x1"?' where an option is close to the name, else nothing."""
-    by_folded = {option.casefold(): option for option in options}
-    close = difflib.get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.5)
-    return f" Did you mean {quoted(by_folded[close[0]])}?" if close else ""
+    matcher = difflib.SequenceMatcher(b=name.casefold())
+    best, likeness = "", 0.0
+    for option in options:
+        matcher.set_seq1(option.casefold())
+        if matcher.ratio() > likeness:
+            best, likeness = option, matcher.ratio()
+    return f" Did you mean {quoted(best)}?" if likeness >= 0.5 else ""
 
 
 class Faults:

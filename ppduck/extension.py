@@ -7,6 +7,7 @@ macros are made anew on every connection that is loaded.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import threading
@@ -18,7 +19,6 @@ import duckdb
 import pyarrow as pa
 
 import ppduck.assess
-import ppduck.masks
 from ppduck.errors import PpduckError
 from ppduck.kernels.noise import WORDS_PER_BLOCK, KeyedNoise
 from ppduck.plan import frame, normals, runtime
@@ -51,9 +51,9 @@ def load(con: duckdb.DuckDBPyConnection, secret: str | bytes | None = None) -> d
             _planners[planner.token] = planner
         elif given is not None:
             planner.set_secret(given)
-        planner.join(con)
+        name = planner.join(con)
     for function in functions():
-        con.execute(_macro(function))
+        con.execute(_macro(function, name))
     return con
 
 
@@ -69,28 +69,38 @@ class Planner:
 
     def __init__(self, secret: bytes | None) -> None:
         self.token = secrets.token_hex(8)
-        self._own_secret = secret is None
-        self._fingerprint = secret
+        self._fingerprint = _fingerprint(secret)
         self._noise = KeyedNoise(secret or secrets.token_bytes(32))
         self._seeded = KeyedNoise(b"seeded noise is for tests")
-        self._connections: list[weakref.ref[duckdb.DuckDBPyConnection]] = []
+        self._connections: dict[str, weakref.ref[duckdb.DuckDBPyConnection]] = {}
+        self._registered: list[Callable[..., Any]] = []
 
     def set_secret(self, secret: bytes) -> None:
-        if not self._own_secret and secret != self._fingerprint:
+        if self._fingerprint not in (None, _fingerprint(secret)):
             raise PpduckError(
                 "ppduck.load: this database is loaded with another secret; close it first, or give the same secret."
             )
-        self._own_secret, self._fingerprint = False, secret
+        self._fingerprint = _fingerprint(secret)
         self._noise = KeyedNoise(secret)
 
-    def join(self, con: duckdb.DuckDBPyConnection) -> None:
-        alive = [ref for ref in self._connections if ref() not in (None, con)]
-        self._connections = [*alive, weakref.ref(con)]
+    def join(self, con: duckdb.DuckDBPyConnection) -> str:
+        """The name under which a connection's macros tell the planner who is asking."""
+        known = next((name for name, reference in self._connections.items() if reference() is con), None)
+        name = known or secrets.token_hex(4)
+        if known is None:
+            self._connections[name] = weakref.ref(con)
+            # DuckDB keeps a UDF's Python function only as long as the connection that registered it; others go on
+            # using it. So every connection keeps the planner, which keeps the functions.
+            weakref.finalize(con, self._leave, name).atexit = False
+        return name
+
+    def _leave(self, name: str) -> None:
+        self._connections.pop(name, None)
 
     def register(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Registers the UDFs; they keep this planner alive as long as the database lives."""
+        """Registers the UDFs, once for a database."""
         self._add(con, INSTANCE, lambda: self.token, [], "VARCHAR")
-        self._add(con, PLAN, self.plan, ["VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR[]"], "VARCHAR")
+        self._add(con, PLAN, self.plan, ["VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR[]"], "VARCHAR")
         self._add(
             con,
             frame.CHECK,
@@ -118,10 +128,10 @@ class Planner:
                     con, name, words, ["UBIGINT", "UBIGINT"], f"UBIGINT[{WORDS_PER_BLOCK * blocks}]", type="arrow"
                 )
 
-    def plan(self, name: str, database: str, schema: str, texts: list[str | None]) -> str:
+    def plan(self, name: str, asking: str, database: str, schema: str, texts: list[str | None]) -> str:
         """The statement for a call, from the texts of its arguments."""
         function = function_named(name)
-        cursor = self._cursor()
+        cursor = self._cursor(asking)
         try:
             # Names mean what they mean to the caller.
             cursor.execute(f"USE {_quoted(database)}.{_quoted(schema)}")
@@ -131,16 +141,13 @@ class Planner:
         finally:
             cursor.close()
 
-    def _cursor(self) -> duckdb.DuckDBPyConnection:
-        for reference in reversed(self._connections):
-            con = reference()
-            if con is None:
-                continue
-            try:
-                return con.cursor()
-            except duckdb.Error:
-                continue  # closed, though still referenced somewhere
-        raise PpduckError("ppduck: every connection that loaded ppduck is closed; call ppduck.load(con) again.")
+    def _cursor(self, asking: str) -> duckdb.DuckDBPyConnection:
+        """A cursor beside the connection that asks: another one may be at work in another thread."""
+        reference = self._connections.get(asking)
+        con = reference() if reference else None
+        if con is None:
+            raise PpduckError("ppduck: the connection of this query is gone; keep it, or call ppduck.load on another.")
+        return con.cursor()
 
     def _words(self, blocks: int, seeded: bool) -> Callable[[Any, Any], pa.Array]:
         def words(keys: Any, tweaks: Any) -> pa.Array:
@@ -151,8 +158,8 @@ class Planner:
 
         return words
 
-    @staticmethod
     def _add(
+        self,
         con: duckdb.DuckDBPyConnection,
         name: str,
         function: Callable[..., Any],
@@ -160,6 +167,7 @@ class Planner:
         gives: str,
         **options: str,
     ) -> None:
+        self._registered.append(function)
         create: Any = con.create_function  # its stubs know the types and options only as enumerations
         create(name, function, takes, gives, **({"null_handling": "special"} | options))
 
@@ -172,21 +180,25 @@ def _planner_of(con: duckdb.DuckDBPyConnection) -> Planner | None:
     return _planners.get(row[0]) if row else None
 
 
-def _macro(function: Function) -> str:
+def _macro(function: Function, connection: str) -> str:
     """The table macro of a function: its arguments' texts go to the planner, its answer to query()."""
-    takes = ", ".join(
-        f"{_quoted(p.name)} := NULL" if p.default is not None else _quoted(p.name) for p in function.parameters
-    )
+    # Every parameter has a default here, so that it is ppduck that says which one is missing.
+    takes = ", ".join(f"{_quoted(parameter.name)} := NULL" for parameter in function.parameters)
     texts = ", ".join(f"alias(CASE WHEN false THEN {_quoted(p.name)} END)" for p in function.parameters)
-    name = sql.render(sql.text(function.name))
+    name, asking = (sql.render(sql.text(text)) for text in (function.name, connection))
     return (
         f"CREATE OR REPLACE TEMP MACRO {function.name}({takes}) AS TABLE "
-        f"FROM query({PLAN}({name}, current_database(), current_schema(), CAST([{texts}] AS VARCHAR[])))"
+        f"FROM query({PLAN}({name}, {asking}, current_database(), current_schema(), CAST([{texts}] AS VARCHAR[])))"
     )
 
 
 def _quoted(name: str) -> str:
     return sql.render(sql.name(name))
+
+
+def _fingerprint(secret: bytes | None) -> bytes | None:
+    """What is kept of a given secret, to know it again; None for one from the operating system."""
+    return None if secret is None else hashlib.sha256(b"ppduck fingerprint\0" + secret).digest()
 
 
 def _secret(secret: str | bytes | None) -> bytes | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from ppduck import masks
 from ppduck.errors import Faults, listed, near_miss
 from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
@@ -122,6 +123,7 @@ def _parameters() -> tuple[Parameter, ...]:
     return (mask, *COMMON[:2], *seen.values(), *COMMON[2:])
 
 
+assert masks.__all__, "the masks must be registered before their parameters can be gathered"
 FUNCTION = register(
     Function(
         NAME,

@@ -25,6 +25,7 @@ _INTEGERS = {
 }  # fmt: skip
 _FRACTIONS = {"FLOAT", "DOUBLE"}
 _LOOK_AHEAD = 10_000
+_ROWS_PER_LEVEL = 3  # a text with fewer rows a level is a name, not a category
 _SMALL_PART = 0.25
 _NOISE_COLUMNS = 5
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
@@ -147,15 +148,15 @@ class Catalog:
         return sorted(row[0] for row in rows) if len(rows) <= at_most else None
 
     def few_valued(self, source: Source, columns: Sequence[Column], at_most: int) -> dict[str, list[str]]:
-        """Which of these categories have few levels, and which levels; a short look rules most names out."""
+        """Which of these categories have few levels, and which levels; a short look rules names out."""
         texts = [column for column in columns if not column.is_enum]
+        crowded: set[str] = set()
         if texts:
             counts = [sql.call("count", exp.Distinct(expressions=[sql.column(text.name)])) for text in texts]
             head = f"(SELECT * FROM {source.sql} LIMIT {_LOOK_AHEAD})"
-            seen = self.reader.execute(sql.select(counts, head)).fetchone()
-            crowded = {text.name for text, count in zip(texts, seen, strict=True) if count > at_most}
-        else:
-            crowded = set()
+            rows, *seen = self.reader.execute(sql.select([sql.call("count", exp.Star()), *counts], head)).fetchone()
+            most = min(at_most, rows / _ROWS_PER_LEVEL)
+            crowded = {text.name for text, count in zip(texts, seen, strict=True) if count > most}
         found = {}
         for column in columns:
             levels = None if column.name in crowded else self.levels(source, column, at_most)

@@ -161,6 +161,8 @@ class Frame:
         roles = self.roles
         raw = [sql.column(name) for name in roles.nonconf]
         conf = [sql.column(column.name) for column in roles.conf]
+        # The order in which columns are named must not show in the noise.
+        in_order = [sql.column(name) for name in sorted([*roles.nonconf, *(c.name for c in roles.conf)])]
         measured = [f.value for f in roles.features if f.level is None] + self.values[self.p :]
         untyped = [*conf, *raw] if roles.source.columns is None else []
         keys = [sql.column(name) for name in roles.key]
@@ -176,7 +178,7 @@ class Frame:
             self._unseen(),
             self._count_if(exp.Not(this=exp.paren(no_key))) if no_key is not None else sql.number(0),
             sql.call("approx_count_distinct", sql.column("_pp_key")),
-            sql.cast(statistics.digest([sql.column("_pp_key"), *raw, *conf]), "VARCHAR"),
+            sql.cast(statistics.digest([sql.column("_pp_key"), *in_order]), "VARCHAR"),
         )
         centres = [
             sql.named(sql.call("coalesce", sql.call("avg", value.copy()), sql.number(0)), name)

@@ -1,0 +1,35 @@
+"""ppduck_functions() lists every function with what a user needs to call it."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from ppduck.plan.registry import functions
+
+pytestmark = pytest.mark.core
+
+
+def test_catalogue_is_complete(con: duckdb.DuckDBPyConnection) -> None:
+    relation = con.sql("FROM ppduck_functions()")
+    assert relation.columns == ["name", "signature", "description", "reference"]
+    rows = {row[0]: row[1:] for row in relation.fetchall()}
+    assert set(rows) == {function.name for function in functions()}
+    assert rows["sufficiency_mask"][0] == (
+        "sufficiency_mask(tbl, conf, alpha := NULL, level := NULL, nonconf := NULL, by := NULL, key := NULL, "
+        "seed := NULL, on_null := 'error', round := false, drop := NULL)"
+    )
+    for name, (signature, description, reference) in rows.items():
+        assert signature.startswith(f"{name}(")
+        assert len(description) > 20
+        if name.endswith("_mask"):
+            assert any(year in reference for year in ("1986", "1999", "2003", "2005", "2008"))
+
+
+def test_every_function_is_a_macro_that_duckdb_knows(con: duckdb.DuckDBPyConnection) -> None:
+    known = con.execute(
+        "SELECT function_name, parameters FROM duckdb_functions() WHERE function_type = 'table_macro'"
+    ).fetchall()
+    by_name = dict(known)
+    for function in functions():
+        assert by_name[function.name] == [parameter.name for parameter in function.parameters]

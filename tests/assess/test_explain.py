@@ -1,0 +1,71 @@
+"""mask_explain tells what a call would do with every column, and refuses what the call would refuse."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from ppduck.plan.linear import LinearMask
+from ppduck.plan.registry import functions
+
+pytestmark = pytest.mark.core
+
+
+def explained(con: duckdb.DuckDBPyConnection, arguments: str) -> list[tuple[str | None, str, str]]:
+    relation = con.sql(f"FROM mask_explain({arguments})")
+    assert relation.columns == ["column", "role", "note"]
+    return relation.fetchall()
+
+
+def test_every_column_has_a_role(customers: duckdb.DuckDBPyConnection) -> None:
+    rows = explained(customers, "'egadp_mask', 'customers', conf=['x1'], drop=['s2'], \"by\"=['member']")
+    roles = {column: role for column, role, _ in rows if column}
+    assert roles == {
+        "id": "nonconfidential", "s1": "nonconfidential", "s2": "dropped", "member": "group",
+        "region": "nonconfidential", "name": "not used", "x1": "confidential", "x2": "nonconfidential", "rowid": "key",
+    }  # fmt: skip
+    notes = {column: note for column, _, note in rows if column}
+    assert notes["region"] == "used as 3 indicators against its level 'east'"
+    assert "drop it if it tells who somebody is" in notes["name"]
+
+
+def test_uniqueness_of_the_key_is_counted(customers: duckdb.DuckDBPyConnection) -> None:
+    customers.execute("CREATE VIEW pairs AS SELECT s1, s2, x1, x2, id // 2 AS pair FROM customers")
+    cases = {
+        "'customers', conf=['x1']": ("rowid", "1000 values in 1000 rows: unique"),
+        "'customers', conf=['x1'], key='id'": ("id", "named as key; 1000 values in 1000 rows: unique"),
+        "'pairs', conf=['x1'], key='pair'": ("pair", "500 values in 1000 rows: NOT unique"),
+        "'pairs', conf=['x1']": ("every column", "1000 values in 1000 rows: unique"),
+    }
+    for arguments, (column, note) in cases.items():
+        [(found, said)] = [(c, n) for c, role, n in explained(customers, f"'egadp_mask', {arguments}") if role == "key"]
+        assert found == column
+        assert note in said
+
+
+@pytest.mark.parametrize("mask", [function for function in functions() if isinstance(function, LinearMask)])
+def test_promises_are_told_for_every_mask(customers: duckdb.DuckDBPyConnection, mask: LinearMask) -> None:
+    needs = {"noise_mask": ", level=0.1", "kim_mask": ", level=0.1", "sufficiency_mask": ", alpha=0.5"}
+    rows = explained(
+        customers, f"'{mask.name}', 'customers', conf=['x1']{needs.get(mask.name, '')}, seed=1, round=true"
+    )
+    guaranteed = [note for _, role, note in rows if role == "guaranteed"]
+    lost = [note for _, role, note in rows if role == "not guaranteed"]
+    assert guaranteed == list(mask.keeps)
+    assert lost[: len(mask.loses)] == list(mask.loses)
+    assert any("seeded noise" in note for note in lost)
+    assert any("rounding" in note for note in lost)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("'egadp', 'customers', conf=['x1']", r"there is no mask 'egadp'. Did you mean \"egadp_mask\"\?"),
+        ("'egadp_mask', 'customers', conf=['x9']", r'egadp_mask on "customers": conf names column "x9"'),
+        ("'noise_mask', 'customers', conf=['x1'], level=0", "level 0 would pass the confidential values through"),
+        ("'sufficiency_mask', 'customers', conf=['x1']", "give either alpha"),
+    ],
+)
+def test_refusals(customers: duckdb.DuckDBPyConnection, arguments: str, message: str) -> None:
+    with pytest.raises(duckdb.InvalidInputException, match=message):
+        customers.execute(f"FROM mask_explain({arguments})")

@@ -1,0 +1,73 @@
+"""The certificate shows what holds, and shows it when it does not."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pytest
+
+from tests.laws import matrix
+
+pytestmark = pytest.mark.core
+
+
+def test_it_reports_numpys_moments(customers: duckdb.DuckDBPyConnection) -> None:
+    customers.execute("CREATE TABLE release AS FROM noise_mask('customers', conf=['x1', 'x2'], level=0.5)")
+    relation = customers.sql("FROM moments_check('customers', 'release', columns=['s1', 'x1', 'x2'])")
+    assert relation.columns == ["statistic", "column_a", "column_b", "original", "masked", "difference"]
+    rows = {row[:3]: row[3:] for row in relation.fetchall()}
+    tables = [matrix(customers, f"SELECT s1, x1, x2 FROM {table}") for table in ("customers", "release")]
+    names = ["s1", "x1", "x2"]
+    sd = tables[0].std(axis=0, ddof=1)
+    assert rows[("count", None, None)] == (1000, 1000, 0)
+    for i, a in enumerate(names):
+        means = [table[:, i].mean() for table in tables]
+        assert rows[("mean", a, None)] == pytest.approx((*means, (means[1] - means[0]) / sd[i]), abs=1e-12)
+        for j, b in enumerate(names[: i + 1]):
+            covariances = [np.cov(table.T)[i, j] for table in tables]
+            expected = (*covariances, (covariances[1] - covariances[0]) / (sd[i] * sd[j]))
+            assert rows[("covariance", b, a)] == pytest.approx(expected, abs=1e-12)
+        for j, b in enumerate(names[:i]):
+            correlations = [np.corrcoef(table.T)[i, j] for table in tables]
+            expected = (*correlations, correlations[1] - correlations[0])
+            assert rows[("correlation", b, a)] == pytest.approx(expected, abs=1e-12)
+    assert len(rows) == 1 + 3 + 6 + 3
+    assert rows[("covariance", "x1", "x1")][2] == pytest.approx(0.5, abs=0.1), "noise of half the variance must show"
+
+
+def test_exact_release_has_no_difference(customers: duckdb.DuckDBPyConnection) -> None:
+    customers.execute("CREATE TABLE release AS FROM egadp_mask('customers', conf=['x1', 'x2'], drop=['name'])")
+    worst = customers.execute("SELECT max(abs(difference)) FROM moments_check('customers', 'release')").fetchone()
+    assert worst is not None
+    assert worst[0] < 1e-12
+    labels = customers.execute("SELECT DISTINCT column_a FROM moments_check('customers', 'release')").fetchall()
+    assert {label for (label,) in labels} == {
+        None, "id", "s1", "s2", "member", "region = north", "region = south", "region = west", "x1", "x2",
+    }  # fmt: skip
+
+
+def test_nulls_are_left_out_row_by_row(customers: duckdb.DuckDBPyConnection) -> None:
+    customers.execute("UPDATE customers SET x1 = NULL WHERE id < 100")
+    customers.execute("CREATE TABLE release AS FROM egadp_mask('customers', conf=['x1', 'x2'])")
+    query = "SELECT max(abs(difference)), max(original) FILTER (statistic = 'count') FROM moments_check('customers', 'release')"
+    [(worst, count)] = customers.execute(query).fetchall()
+    assert worst < 1e-12
+    assert count == 900
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("'customers', 'releese'", r'the planner cannot see "releese"'),
+        ("'customers', 'texts'", r'there is no numeric column that "texts" has too; columns in both: "name"'),
+        (
+            "'customers', 'customers', columns=['x9']",
+            r'columns names "x9", which "customers" does not have. Did you mean "x1"',
+        ),
+        ("'customers'", "parameter 'masked' is missing"),
+    ],
+)
+def test_refusals(customers: duckdb.DuckDBPyConnection, call: str, message: str) -> None:
+    customers.execute("CREATE TABLE texts AS SELECT name FROM customers")
+    with pytest.raises(duckdb.InvalidInputException, match=message):
+        customers.execute(f"FROM moments_check({call})")

@@ -1,0 +1,51 @@
+"""Connections with ppduck loaded, and where the reference data lies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import ppduck
+
+SECRET = "correct horse battery staple"
+
+
+@pytest.fixture(autouse=True)
+def _no_secret_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PPDUCK_SECRET", raising=False)
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        yield ppduck.load(connection, SECRET)
+
+
+@pytest.fixture
+def customers(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """1,000 customers: an id, two numbers, a flag, a region, a name, and two confidential columns."""
+    con.execute(
+        """
+        CREATE TABLE customers AS
+        SELECT i AS id, sin(i * 12.9898) * 3 AS s1, cos(i * 78.233) * 2 AS s2, i % 3 = 0 AS member,
+               ['east', 'north', 'south', 'west'][1 + i % 4] AS region, 'name ' || i AS name,
+               50 + 2 * sin(i * 12.9898) + 5 * sin(i * 4.1414) AS x1,
+               20 + cos(i * 78.233) + 3 * sin(i * 4.1414) + 2 * cos(i * 9.7) AS x2
+        FROM range(1000) AS rows(i)
+        """
+    )
+    return con
+
+
+@pytest.fixture(scope="session")
+def reference_data() -> Path:
+    """The folder of public data sets, which is not part of the repository."""
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("PPDUCK_DATA", default))
+    if not folder.is_dir():
+        pytest.skip("reference data not found: set PPDUCK_DATA to the folder that holds census.csv and adult.csv.gz")
+    return folder

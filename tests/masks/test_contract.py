@@ -1,0 +1,162 @@
+"""What every mask owes its user, whichever method it is."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pytest
+
+from ppduck.plan.linear import LinearMask
+from ppduck.plan.registry import functions
+from tests.laws import assert_same_moments, insert, matrix, random_table
+
+pytestmark = pytest.mark.core
+
+MASKS = [function.name for function in functions() if isinstance(function, LinearMask)]
+EXACT = ["egadp_mask", "ipso_mask", "sufficiency_mask"]
+NEEDS = {"noise_mask": ", level=0.1", "kim_mask": ", level=0.1", "sufficiency_mask": ", alpha=0.5"}
+
+
+def call(mask: str, table: str = "customers", conf: str = "['x1', 'x2']", more: str = "") -> str:
+    return f"{mask}('{table}', conf={conf}{NEEDS.get(mask, '')}{more})"
+
+
+def test_every_linear_mask_is_here() -> None:
+    assert MASKS == ["egadp_mask", "gadp_mask", "ipso_mask", "kim_mask", "noise_mask", "sufficiency_mask"]
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_columns_stay_in_place_and_only_conf_changes(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
+    before = customers.sql("FROM customers")
+    after = customers.sql(f"FROM {call(mask)}")
+    assert after.columns == before.columns
+    assert after.types == before.types
+    rest = "SELECT id, s1, s2, member, region, name FROM {} ORDER BY id"
+    assert (
+        customers.execute(rest.format(call(mask))).fetchall() == customers.execute(rest.format("customers")).fetchall()
+    )
+    conf = "SELECT x1, x2 FROM {} ORDER BY id"
+    changed = matrix(customers, conf.format(call(mask))) - matrix(customers, conf.format("customers"))
+    assert (np.abs(changed) > 1e-9).mean() > 0.99
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_drop_leaves_columns_out(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
+    released = customers.sql(f"FROM {call(mask, more=', drop=[name, id]')}")
+    assert released.columns == ["s1", "s2", "member", "region", "x1", "x2"]
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_null_stays_null_and_the_rest_of_its_row_is_masked(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
+    customers.execute(
+        "UPDATE customers SET x1 = NULL WHERE id % 10 = 0; UPDATE customers SET x2 = NULL WHERE id % 15 = 0"
+    )
+    query = "SELECT id, x1, x2 FROM {} ORDER BY id"
+    before = customers.execute(query.format("customers")).fetchall()
+    after = customers.execute(query.format(call(mask))).fetchall()
+    for old, new in zip(before, after, strict=True):
+        for column in (1, 2):
+            assert (old[column] is None) == (new[column] is None)
+            if old[column] is not None:
+                assert abs(old[column] - new[column]) > 1e-9
+    if mask in EXACT:
+        complete = "SELECT s1, s2, x1, x2 FROM {} WHERE x1 IS NOT NULL AND x2 IS NOT NULL ORDER BY id"
+        assert_same_moments(
+            matrix(customers, complete.format("customers")), matrix(customers, complete.format(call(mask)))
+        )
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_the_same_rows_from_one_thread_or_two_in_any_order_at_any_time(
+    con: duckdb.DuckDBPyConnection, mask: str
+) -> None:
+    values = random_table(np.random.default_rng(1), 30_000, 2, 2)
+    insert(con, "t", ["s1", "s2", "x1", "x2"], values)
+    con.execute("CREATE TABLE shuffled AS FROM t ORDER BY hash(id)")
+    results = []
+    for threads, table in ((1, "t"), (2, "t"), (2, "t"), (2, "shuffled")):
+        con.execute(f"SET threads = {threads}")
+        results.append(matrix(con, f"SELECT x1, x2 FROM {call(mask, table, more=', key=id')} ORDER BY id"))
+    for other in results[1:]:
+        np.testing.assert_allclose(results[0], other, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("mask", EXACT)
+def test_by_keeps_every_group_and_the_union(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
+    customers.execute("CREATE TABLE t AS SELECT *, if(id % 7 < 2, NULL, id % 7 < 5) AS part FROM customers")
+    query = "SELECT s1, s2, x1, x2 FROM {} WHERE {} ORDER BY id"
+    released = call(mask, "t", more=", key=id, nonconf=[s1, s2], \"by\"=['region', part]")
+    groups = ["true"] + [
+        f"region = '{r}' AND part IS NOT DISTINCT FROM {p}" for r in ("east", "west") for p in ("true", "NULL")
+    ]
+    for group in groups:
+        original = matrix(customers, query.format("t", group))
+        assert len(original) > 20
+        assert_same_moments(original, matrix(customers, query.format(released, group)))
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_integers_and_decimals_come_back_rounded_where_asked(con: duckdb.DuckDBPyConnection, mask: str) -> None:
+    con.execute(
+        """
+        CREATE TABLE t AS SELECT i AS id, sin(i) AS s, (30 * sin(i * 3))::TINYINT AS tiny, (1000 + 50 * cos(i))::UINTEGER
+               AS big, (20 * cos(i * 7))::DECIMAL(8, 2) AS money, sin(i * 5)::FLOAT AS real
+        FROM range(500) AS r(i)
+        """
+    )
+    conf = "['tiny', 'big', 'money', 'real']"
+    plain = con.sql(f"FROM {call(mask, 't', conf)}")
+    assert set(map(str, plain.types[2:])) == {"DOUBLE"}
+    rounded = con.sql(f"FROM {call(mask, 't', conf, ', round=true')}")
+    assert list(map(str, rounded.types[2:])) == ["TINYINT", "BIGINT", "DECIMAL(8,2)", "DOUBLE"]
+    apart = con.execute(
+        f"""
+        SELECT max(abs(a.tiny - b.tiny)), max(abs(a.big - b.big)), max(abs(a.money - b.money))
+        FROM {call(mask, "t", conf)} a JOIN {call(mask, "t", conf, ", round=true")} b USING (id)
+        WHERE abs(a.tiny) < 127
+        """
+    ).fetchone()
+    assert apart is not None
+    assert 0 < apart[0] <= 0.5
+    assert 0 < apart[1] <= 0.5
+    assert 0 < apart[2] <= 0.005 + 1e-12
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_odd_names_work_everywhere(con: duckdb.DuckDBPyConnection, mask: str) -> None:
+    names = ['odd "name', "select", "it's", "名前", "a b", "semi;colon"]
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    columns = ", ".join(f"sin(i * {k + 2}) + random() AS {name}" for k, name in enumerate(quoted))
+    con.execute(
+        f'CREATE SCHEMA "my schema"; CREATE TABLE "my schema"."it\'s a ""table" AS SELECT i AS "key", {columns} FROM range(300) AS r(i)'
+    )
+
+    def literal(*indices: int) -> str:
+        return "[" + ", ".join("'" + names[i].replace("'", "''") + "'" for i in indices) + "]"
+
+    table = '"my schema"."it\'\'s a ""table"'
+    conf, more = literal(0, 1), f", nonconf={literal(2, 3)}, drop={literal(4)}, key='key'"
+    released = con.sql(f"FROM {call(mask, table, conf, more)}")
+    assert released.columns == ["key", *names[:4], names[5]]
+    assert len(released.fetchall()) == 300
+    if mask in EXACT:
+        used = ", ".join(quoted[:4])
+        original = matrix(con, f'SELECT {used} FROM "my schema"."it\'s a ""table"')
+        assert_same_moments(original, matrix(con, f"SELECT {used} FROM {call(mask, table, conf, more)}"))
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_on_null_drop_and_mean(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
+    customers.execute("UPDATE customers SET s1 = NULL WHERE id % 20 = 0")
+    uses_nonconf = mask not in ("noise_mask", "kim_mask")
+    if uses_nonconf:
+        with pytest.raises(
+            duckdb.InvalidInputException, match=r'nonconf column "s1" has NULL in 50 of 1000 rows\. Leave'
+        ):
+            customers.execute(f"FROM {call(mask)}")
+        dropped = customers.execute(f"SELECT count(*), count(s1) FROM {call(mask, more=', on_null=drop')}").fetchone()
+        assert dropped == (950, 950)
+    kept = customers.execute(
+        f"SELECT count(*), count(s1), count(x1) FROM {call(mask, more=', on_null=mean')}"
+    ).fetchone()
+    assert kept == (1000, 950, 1000)

@@ -1,0 +1,111 @@
+"""Arguments are read from the text that DuckDB makes of them, in each version's own spelling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ppduck.errors import PpduckError
+from ppduck.plan import arguments
+from ppduck.plan.arguments import Parameter, read_arguments
+
+pytestmark = pytest.mark.core
+
+PARAMETERS = (
+    Parameter("tbl", arguments.words, "a table"),
+    Parameter("conf", arguments.columns, "columns", "NULL"),
+    Parameter("alpha", arguments.number_per_column(0, 1, "between 0 and 1"), "nearness", "NULL"),
+    Parameter("round", arguments.flag, "rounding", "false"),
+)
+NOTHING = "CASE  WHEN (false) THEN (NULL) ELSE NULL END"
+
+
+def read(*texts: str | None) -> dict[str, Any]:
+    padded = [*texts, *[NOTHING] * (len(PARAMETERS) - len(texts))]
+    return read_arguments("some_mask", PARAMETERS, padded, evaluate=lambda sql: {"1 + 1": 2}[sql])
+
+
+def positional(value: str, type_: str) -> str:
+    return f"CASE  WHEN (false) THEN ({value}) ELSE CAST(NULL AS {type_}) END"
+
+
+def named(name: str, value: str, type_: str, false: str = "false") -> str:
+    return f"CASE  WHEN ({false}) THEN ((CAST('{name}' AS {type_}) = {value})) ELSE CAST(NULL AS BOOLEAN) END"
+
+
+TABLE = positional("CAST('t' AS VARCHAR)", "VARCHAR")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        (positional("list_value('x1', 'it''s')", "VARCHAR[]"), "conf", ["x1", "it's"]),
+        (named("conf", "list_value('x1', '名前')", "VARCHAR[]"), "conf", ["x1", "名前"]),
+        (named("conf", "['x1', 'odd \"name']", "VARCHAR[]"), "conf", ["x1", 'odd "name']),
+        (named("conf", "CAST('x1' AS VARCHAR)", "VARCHAR"), "conf", ["x1"]),
+        (named("conf", "list_value()", '"NULL"[]'), "conf", []),
+        (named("alpha", "0.8", "DECIMAL(2,1)"), "alpha", 0.8),
+        (named("alpha", "CAST(0.5 AS FLOAT)", "FLOAT"), "alpha", 0.5),
+        (named("alpha", "1", "INTEGER"), "alpha", 1.0),
+        (
+            named("alpha", "struct_pack(0.8, 0.3)", 'STRUCT(x1 DECIMAL(2,1), "odd ""name" DECIMAL(2,1))'),
+            "alpha",
+            {"x1": 0.8, 'odd "name': 0.3},
+        ),
+        (
+            positional("struct_pack(0.8, 0.3)", "STRUCT(x1 DECIMAL(2,1), x2 DECIMAL(2,1))"),
+            "alpha",
+            {"x1": 0.8, "x2": 0.3},
+        ),
+        (named("alpha", "{'x1': 0.8}", "STRUCT(x1 DOUBLE)"), "alpha", {"x1": 0.8}),
+        (
+            named("alpha", "\"map\"(list_value('a'), list_value(0.1))", "MAP(VARCHAR, DECIMAL(2,1))"),
+            "alpha",
+            {"a": 0.1},
+        ),
+        (named("round", "true", "BOOLEAN"), "round", True),
+        (named("round", "CAST('t' AS BOOLEAN)", "BOOLEAN", "CAST('f' AS BOOLEAN)"), "round", True),
+        (named("round", "CAST('f' AS BOOLEAN)", "BOOLEAN", "CAST('f' AS BOOLEAN)"), "round", False),
+    ],
+)
+def test_values(text: str, name: str, value: Any) -> None:
+    texts = (
+        [TABLE, text]
+        if "= " in text.partition("THEN")[2].partition("ELSE")[0] or name == "conf"
+        else [TABLE, None, text]
+    )
+    assert read(*texts) == {"tbl": "t", name: value}
+
+
+def test_null_counts_as_not_given() -> None:
+    assert read(TABLE, named("conf", "CAST(NULL AS VARCHAR)", "VARCHAR")) == {"tbl": "t"}
+
+
+def test_expressions_are_asked_of_duckdb() -> None:
+    with pytest.raises(PpduckError, match="alpha must be between 0 and 1, got 2"):
+        read(TABLE, named("alpha", "(1 + 1)", "INTEGER"))
+
+
+def test_named_arguments_may_stand_anywhere() -> None:
+    found = read(
+        named("round", "true", "BOOLEAN"), named("conf", "list_value('x')", "VARCHAR[]"), named("tbl", "'t'", "VARCHAR")
+    )
+    assert found == {"tbl": "t", "conf": ["x"], "round": True}
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([NOTHING], "some_mask: parameter 'tbl' is missing: a table"),
+        ([TABLE, named("cnof", "'x'", "VARCHAR")], r"there is no parameter 'cnof'\. Did you mean \"conf\"\?"),
+        ([TABLE, positional("'x'", "VARCHAR"), named("conf", "'y'", "VARCHAR")], "parameter 'conf' is given twice"),
+        ([TABLE, positional("3", "INTEGER")], "conf takes a column name or a list of column names"),
+        ([TABLE, None, positional("7", "INTEGER")], "alpha must be between 0 and 1, got 7"),
+        ([TABLE, None, positional("true", "BOOLEAN")], "alpha takes a number between 0 and 1"),
+        ([TABLE, None, None, positional("1", "INTEGER")], "round takes true or false"),
+    ],
+)
+def test_refusals(texts: list[str | None], message: str) -> None:
+    with pytest.raises(PpduckError, match=message):
+        read(*texts)
