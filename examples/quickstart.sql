@@ -4,8 +4,8 @@
 CREATE TABLE customers AS
 SELECT i AS id,
        'Customer ' || i AS name,
-       20 + hash(i, 'age') % 50 AS age,
-       ['east', 'north', 'south', 'west'][1 + hash(i, 'region') % 4] AS region,
+       20 + (hash(i, 'age') % 50)::INTEGER AS age,
+       ['east', 'north', 'south', 'west'][1 + (hash(i, 'region') % 4)::INTEGER] AS region,
        round(900 + 40 * age + 700 * z1, 2) AS income,
        round(5000 - 30 * age + 0.4 * income + 900 * z2, 2) AS debt
 FROM (SELECT i, sqrt(-2 * ln((hash(i, 1) % 1000003 + 1) / 1000004)) * cos(6.2831853 * (hash(i, 2) % 1000003) / 1000003) AS z1,
@@ -33,7 +33,7 @@ SELECT 'original' AS data, regr_slope(debt, income) AS slope, regr_r2(debt, inco
 UNION ALL
 SELECT 'release', regr_slope(debt, income), regr_r2(debt, income) FROM release;
 
--- ... but nobody's income is in it: the masked value tells no more than age, region and debt did.
+-- ... but nobody's income is in it: the masked value tells no more than age and region did.
 SELECT corr(c.income, r.income) AS income_and_its_mask, max(abs(c.income - r.income)) AS farthest
 FROM customers c JOIN release r USING (id);
 

@@ -1,11 +1,11 @@
 -- Three banks pool their customers without showing them. Run it: ppduck examples/three_banks.sql
 -- After Al-Ahmadi (2008), "Privacy-preserving data mining for horizontally distributed datasets using EGADP".
 
-SELECT setseed(0.2008);
 CREATE TABLE bank AS
 WITH normal AS (
     SELECT i, n[1] AS z1, n[2] AS z2, n[3] AS z3, n[4] AS z4, n[5] AS z5
-    FROM (SELECT i, list_transform(range(5), lambda k: sqrt(-2 * ln(1 - random())) * cos(2 * pi() * random())) AS n
+    FROM (SELECT i, list_transform(range(5), lambda k: sqrt(-2 * ln((hash(i, k, 'radius') % 1000003 + 1) / 1000004))
+                                                       * cos(2 * pi() * (hash(i, k, 'angle') % 1000003) / 1000003)) AS n
           FROM range(50000) AS rows(i))
 ), correlated AS (
     SELECT i, z1 AS a, 0.7 * z1 + 0.7141 * z2 AS b, z3, z4, z5 FROM normal

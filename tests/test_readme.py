@@ -1,0 +1,81 @@
+"""What the README and the examples say is run, and compared with what they say comes out."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ppduck.plan.registry import functions
+
+pytestmark = pytest.mark.core
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def shell(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ppduck.shell", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def test_first_block_holds_the_two_commands() -> None:
+    first = re.search(r"^```(\w+)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    assert first is not None
+    assert first[2].splitlines() == ["pip install . && ppduck examples/quickstart.sql", "pip install -e '.[test]' && pytest"]
+
+
+def test_mission_statement_stands_verbatim() -> None:
+    assert "SELECT * FROM egadp_mask('customers', conf=['x1','x2']);" in README
+
+
+def test_sql_prints_what_the_readme_prints() -> None:
+    assert len(blocks("sql")) == len(blocks("text")) == 1
+    ran = shell("-c", blocks("sql")[0])
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == blocks("text")[0]
+
+
+def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("my.db") as con:
+        con.execute("CREATE TABLE customers AS SELECT i AS id, sin(i) AS x1, cos(i) AS x2 FROM range(100) r(i)")
+    [code] = blocks("python")
+    names: dict[str, object] = {}
+    exec(code, names)
+    con = names["con"]
+    assert isinstance(con, duckdb.DuckDBPyConnection)
+    con.close()
+    assert "x2" in capsys.readouterr().out
+
+
+def test_function_table_is_the_registry() -> None:
+    table = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", README.partition("### Parameters")[0], re.MULTILINE))
+    assert table == {function.name: function.summary for function in functions()}
+
+
+def test_parameter_table_names_every_shared_parameter() -> None:
+    described = re.findall(r"^\| `(\w+)` \|", README.partition("### Parameters")[2].partition("## ")[0], re.MULTILINE)
+    by_function = [[p.name for p in f.parameters] for f in functions() if f.name in ("egadp_mask", "gadp_mask")]
+    assert described == by_function[0] == by_function[1]
+
+
+@pytest.mark.parametrize("example", sorted(path.name for path in (ROOT / "examples").glob("*.sql")))
+def test_examples_run(example: str) -> None:
+    ran = shell(f"examples/{example}")
+    assert ran.returncode == 0, ran.stderr
+    assert "│ true" in ran.stdout, "each example shows that the moments are the same"
+    assert "│ false" not in ran.stdout
+
+
+def test_the_changelog_knows_every_function() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert all(f"`{function.name}`" in changes for function in functions())
