@@ -40,7 +40,8 @@ def load(con: duckdb.DuckDBPyConnection, secret: str | bytes | None = None) -> d
 
     ``secret`` keys the noise; without it, and without PPDUCK_SECRET in the environment, it comes
     from the operating system and noise changes when the database is opened again. All connections
-    to one database share one secret. Loading a connection again does no harm.
+    to one database share one secret. A cursor is a connection of its own and wants loading too;
+    loading a connection again does no harm.
     """
     given = _secret(secret)
     with _loading:

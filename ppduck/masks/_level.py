@@ -9,7 +9,7 @@ from ppduck.plan.arguments import Parameter, number_per_column
 
 LEVEL = Parameter(
     "level",
-    number_per_column(0, float("inf"), "of at least 0"),
+    number_per_column(0, 1e12, "of at least 0, and finite"),
     "variance of the noise as a share of the column's variance, such as 0.1; one number or {column: number}",
 )
 NOISE_LOSSES = (

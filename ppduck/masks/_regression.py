@@ -9,8 +9,9 @@ from ppduck.kernels.linear import Blocks, independent
 from ppduck.plan.linear import Request
 from ppduck.values import Array
 
-# A conf column with a smaller residual share is a function of nonconf: masked, it would be itself.
-DETERMINED = 1e-9
+# A conf column with a smaller residual share is as good as a function of nonconf: masked, it would be itself to within
+# a thousandth of its standard deviation.
+DETERMINED = 1e-6
 
 
 def regression(blocks: Blocks, request: Request, *, noise_ranks: int) -> tuple[Array, Array]:
@@ -33,9 +34,9 @@ def regression(blocks: Blocks, request: Request, *, noise_ranks: int) -> tuple[A
     for name, share in zip(request.conf, np.diag(residual), strict=True):
         if share < DETERMINED:
             faults.add(
-                f"conf column {quoted(name)} is a linear function of the nonconf columns{request.where} (R² = 1), so "
-                "its masked values would be the originals; leave the columns that determine it out of nonconf "
-                "and drop them."
+                f"conf column {quoted(name)} is a linear function of the nonconf columns{request.where} "
+                f"(R² = {1 - max(share, 0):.7f}), so its masked values would be the originals; leave the columns that "
+                "determine it out of nonconf and drop them."
             )
     faults.raise_if_any()
     return coefficients, residual

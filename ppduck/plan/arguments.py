@@ -15,6 +15,7 @@ from typing import Any
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from ppduck.errors import Faults, listed, near_miss
 
@@ -110,7 +111,7 @@ def read_arguments(
     known = [parameter.name for parameter in parameters]
     given: dict[str, Any] = {}
     for slot, argument in zip(known, texts, strict=True):
-        name, value = _read_one(argument, slot, evaluate)
+        name, value = _read_one(function, argument, slot, evaluate)
         if value is NOT_GIVEN:
             continue
         if name not in known:
@@ -134,10 +135,13 @@ def read_arguments(
     return result
 
 
-def _read_one(argument: str | None, slot: str, evaluate: Callable[[str], Any]) -> tuple[str, Any]:
+def _read_one(function: str, argument: str | None, slot: str, evaluate: Callable[[str], Any]) -> tuple[str, Any]:
     if argument is None or argument.endswith("THEN (NULL) ELSE NULL END"):
         return slot, NOT_GIVEN
-    case = sqlglot.parse_one(argument, dialect="duckdb")
+    try:
+        case = sqlglot.parse_one(argument, dialect="duckdb")
+    except SqlglotError:
+        raise Faults(function).refuse(f"cannot read parameter {slot!r}; give it as a literal.") from None
     body = case.args["ifs"][0].args["true"].unnest()
     if isinstance(body, exp.Null):
         return slot, NOT_GIVEN
@@ -171,6 +175,8 @@ def _value(node: exp.Expr, declared: exp.Expr | None = None) -> Any:
             # DuckDB 1.4 writes true as CAST('t' AS BOOLEAN).
             if node.args["to"].this == exp.DataType.Type.BOOLEAN and isinstance(node.this, exp.Literal):
                 return node.this.this == "t"
+            if isinstance(node.this, exp.Literal) and node.this.is_string and not node.args["to"].is_type("text"):
+                raise _NotALiteralError
             return _value(node.this, node.args["to"])
         case exp.Array():
             return [_value(item) for item in node.expressions]

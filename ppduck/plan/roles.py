@@ -57,6 +57,8 @@ def assign(function: str, catalog: Catalog, given: dict[str, Any], *, uses_nonco
     faults = Faults(function, source.label)
     if source.columns is None and uses_nonconf and "nonconf" not in given:
         raise faults.refuse(catalog.unseen(source))
+    if source.columns is None and given.get("round"):
+        faults.add(f"round needs the types of the columns, and the planner cannot see {quoted(source.label)}.")
     reserved = [column.name for column in source.columns or () if column.name.startswith(sql.RESERVED)]
     if reserved:
         faults.add(f"names that begin with {sql.RESERVED!r} are ppduck's own; rename column {listed(reserved)}.")

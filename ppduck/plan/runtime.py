@@ -66,7 +66,7 @@ def check(
         faults.add(
             f"key {quoted(', '.join(spec['key']))} is NULL in {keyless} of {rows} rows{where}; every row needs a key."
         )
-    elif rows >= 20 and distinct_keys < rows / 2:
+    elif rows > 3 and distinct_keys < rows / 2:
         faults.add(_shared_keys(spec["key"], rows, where))
     faults.raise_if_any()
     return tweak_of(spec["context"], int(digest or 0))

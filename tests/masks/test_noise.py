@@ -75,7 +75,8 @@ def test_nulls_stay_and_other_columns_pass(con: duckdb.DuckDBPyConnection) -> No
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ("level=-0.1", r"noise_mask: level must be of at least 0, got -0.1"),
+        ("level=-0.1", r"noise_mask: level must be of at least 0, and finite, got -0.1"),
+        ("level='inf'::DOUBLE", r"level must be of at least 0, and finite, got inf"),
         ("level=0", r"level 0 would pass the confidential values through"),
         ("seed=1", r"parameter 'level' is missing"),
         ("level='much'", r"level takes a number of at least 0"),

@@ -165,7 +165,7 @@ def test_paper_alpha_for_ten_percent_noise(con: duckdb.DuckDBPyConnection) -> No
             "level=0.95",
             r'level 0.95 is more noise than conf column "x1" has room for: .* leave 0.837499 of its variance',
         ),
-        ("level=-1", r"level must be of at least 0, got -1"),
+        ("level=-1", r"level must be of at least 0, and finite, got -1"),
     ],
 )
 def test_refused_parameters(example: duckdb.DuckDBPyConnection, parameter: str, message: str) -> None:
