@@ -30,7 +30,10 @@ def shell(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_first_block_holds_the_two_commands() -> None:
     first = re.search(r"^```(\w+)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
     assert first is not None
-    assert first[2].splitlines() == ["pip install . && ppduck examples/quickstart.sql", "pip install -e '.[test]' && pytest"]
+    assert first[2].splitlines() == [
+        "pip install . && ppduck examples/quickstart.sql",
+        "pip install -e '.[test]' && pytest",
+    ]
 
 
 def test_mission_statement_stands_verbatim() -> None:

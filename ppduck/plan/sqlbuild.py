@@ -36,7 +36,7 @@ def number(value: float | int) -> Expr:
 
 
 def cast(value: Expr, type_name: str) -> Expr:
-    return exp.cast(value, type_name, dialect="duckdb")
+    return exp.Cast(this=value, to=exp.DataType.build(type_name, dialect="duckdb"))
 
 
 def double(value: Expr) -> Expr:
