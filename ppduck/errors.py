@@ -30,7 +30,8 @@ def near_miss(name: str, options: Iterable[str]) -> str:
         matcher.set_seq1(option.casefold())
         if matcher.ratio() > likeness:
             best, likeness = option, matcher.ratio()
-    return f" Did you mean {quoted(best)}?" if likeness >= 0.5 else ""
+    # An option that is the name itself is there, but not to be had: no news to the user.
+    return f" Did you mean {quoted(best)}?" if 0.5 <= likeness < 1 else ""
 
 
 class Faults:

@@ -7,7 +7,9 @@ macros are made anew on every connection that is loaded.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib
 import os
 import secrets
 import threading
@@ -31,7 +33,9 @@ SECRET_VARIABLE = "PPDUCK_SECRET"
 SHORTEST_SECRET = 16
 PLAN, INSTANCE = "ppduck_plan", "ppduck_instance"
 
-_planners: weakref.WeakValueDictionary[str, Planner] = weakref.WeakValueDictionary()
+# Kept for good: DuckDB goes on calling a UDF when the connection that registered it is gone, but does not keep its
+# Python function alive. A planner holds no connection and no data, so that a database can still be closed.
+_planners: dict[str, Planner] = {}
 _loading = threading.Lock()
 
 
@@ -48,13 +52,17 @@ def load(con: duckdb.DuckDBPyConnection, secret: str | bytes | None = None) -> d
         planner = _planner_of(con)
         if planner is None:
             planner = Planner(given)
-            planner.register(con)
+            # On a cursor, so that they stay when an open transaction of the caller is rolled back.
+            with con.cursor() as cursor:
+                planner.register(cursor)
             _planners[planner.token] = planner
+            if not _knows_udfs(con):
+                raise PpduckError(
+                    "ppduck.load: the open transaction cannot see what was added to the database; load before BEGIN."
+                )
         elif given is not None:
             planner.set_secret(given)
-        name = planner.join(con)
-    for function in functions():
-        con.execute(_macro(function, name))
+        planner.teach(con)
     return con
 
 
@@ -75,6 +83,7 @@ class Planner:
         self._seeded = KeyedNoise(b"seeded noise is for tests")
         self._connections: dict[str, weakref.ref[duckdb.DuckDBPyConnection]] = {}
         self._registered: list[Callable[..., Any]] = []
+        self._thread = threading.local()
 
     def set_secret(self, secret: bytes) -> None:
         if self._fingerprint not in (None, _fingerprint(secret)):
@@ -84,39 +93,36 @@ class Planner:
         self._fingerprint = _fingerprint(secret)
         self._noise = KeyedNoise(secret)
 
-    def join(self, con: duckdb.DuckDBPyConnection) -> str:
-        """The name under which a connection's macros tell the planner who is asking."""
+    def teach(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Makes the macros, which tell the planner by a name who is asking."""
         known = next((name for name, reference in self._connections.items() if reference() is con), None)
         name = known or secrets.token_hex(4)
         if known is None:
             self._connections[name] = weakref.ref(con)
-            # DuckDB keeps a UDF's Python function only as long as the connection that registered it; others go on
-            # using it. So every connection keeps the planner, which keeps the functions.
-            weakref.finalize(con, self._leave, name).atexit = False
-        return name
-
-    def _leave(self, name: str) -> None:
-        self._connections.pop(name, None)
+            weakref.finalize(con, self._connections.pop, name, None).atexit = False
+        self._thread.teaching = True
+        try:
+            for function in functions():
+                con.execute(_macro(function, name))
+        finally:
+            self._thread.teaching = False
 
     def register(self, con: duckdb.DuckDBPyConnection) -> None:
         """Registers the UDFs, once for a database."""
+        # DuckDB and pyarrow import these at the first call, in two worker threads at a time, of which one would then
+        # see the other's half-made modules.
+        for module in ("pandas", "pyarrow.dataset"):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module)
         self._add(con, INSTANCE, lambda: self.token, [], "VARCHAR")
-        self._add(con, PLAN, self.plan, ["VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR[]"], "VARCHAR")
+        self._add(con, PLAN, self.plan, ["VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR[]"], "VARCHAR")
         self._add(
             con,
             frame.CHECK,
             runtime.check,
             [
-                "VARCHAR",
-                "VARCHAR",
-                "BIGINT",
-                "BIGINT[]",
-                "DOUBLE[]",
-                "BIGINT[]",
-                "BIGINT[]",
-                "BIGINT",
-                "BIGINT",
-                "VARCHAR",
+                *("VARCHAR", "VARCHAR", "BIGINT", "BIGINT[]", "DOUBLE[]", "BIGINT[]", "BIGINT[]", "BIGINT", "BIGINT"),
+                *("VARCHAR[]", "VARCHAR"),
             ],
             "UBIGINT",
         )
@@ -129,14 +135,15 @@ class Planner:
                     con, name, words, ["UBIGINT", "UBIGINT"], f"UBIGINT[{WORDS_PER_BLOCK * blocks}]", type="arrow"
                 )
 
-    def plan(self, name: str, asking: str, database: str, schema: str, texts: list[str | None]) -> str:
+    def plan(self, name: str, asking: str, place: list[str], texts: list[str | None]) -> str:
         """The statement for a call, from the texts of its arguments."""
+        if getattr(self._thread, "teaching", False):
+            return "SELECT NULL"  # DuckDB 1.4 binds the body of a macro when it is made
         function = function_named(name)
         cursor = self._cursor(asking)
         try:
-            # Names mean what they mean to the caller.
-            cursor.execute(f"USE {_quoted(database)}.{_quoted(schema)}")
-            catalog = Catalog(cursor)
+            _move(cursor, *place)
+            catalog = Catalog(Taught(cursor, self))
             given = read_arguments(name, function.parameters, texts, catalog.evaluate)
             return function.plan(catalog, given)
         finally:
@@ -173,12 +180,47 @@ class Planner:
         create(name, function, takes, gives, **({"null_handling": "special"} | options))
 
 
+class Taught:
+    """A cursor for the planner that learns ppduck's functions once it meets a view that uses them."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, planner: Planner) -> None:
+        self._cursor = cursor
+        self._planner = planner
+        self._knows = False
+
+    def execute(self, query: str, parameters: object = None) -> duckdb.DuckDBPyConnection:
+        try:
+            return self._cursor.execute(query, parameters)
+        except duckdb.CatalogException as error:
+            if self._knows or not any(f"{function.name} does not exist" in str(error) for function in functions()):
+                raise
+        self._planner.teach(self._cursor)
+        self._knows = True
+        return self._cursor.execute(query, parameters)
+
+    def extract_statements(self, query: str) -> list[Any]:
+        return list(self._cursor.extract_statements(query))
+
+
+def _move(cursor: duckdb.DuckDBPyConnection, database: str, schema: str, search_path: str) -> None:
+    """Names are to mean to the cursor what they mean to the caller."""
+    if search_path:
+        cursor.execute(f"SET search_path = {sql.render(sql.text(search_path))}")
+    else:
+        cursor.execute(f"USE {_quoted(database)}.{_quoted(schema)}")
+
+
 def _planner_of(con: duckdb.DuckDBPyConnection) -> Planner | None:
-    try:
-        row = con.execute(f"SELECT {INSTANCE}()").fetchone()
-    except duckdb.CatalogException:
+    if not _knows_udfs(con):
         return None
-    return _planners.get(row[0]) if row else None
+    [(token,)] = con.execute(f"SELECT {INSTANCE}()").fetchall()
+    return _planners[token]
+
+
+def _knows_udfs(con: duckdb.DuckDBPyConnection) -> bool:
+    """Looked up in the catalogue, because a call that fails would abort an open transaction."""
+    query = f"SELECT count(*) FROM duckdb_functions() WHERE function_name = '{INSTANCE}'"
+    return con.execute(query).fetchall() != [(0,)]
 
 
 def _macro(function: Function, connection: str) -> str:
@@ -186,10 +228,11 @@ def _macro(function: Function, connection: str) -> str:
     # Every parameter has a default here, so that it is ppduck that says which one is missing.
     takes = ", ".join(f"{_quoted(parameter.name)} := NULL" for parameter in function.parameters)
     texts = ", ".join(f"alias(CASE WHEN false THEN {_quoted(p.name)} END)" for p in function.parameters)
+    place = "[current_database(), current_schema(), current_setting('search_path')]"
     name, asking = (sql.render(sql.text(text)) for text in (function.name, connection))
     return (
         f"CREATE OR REPLACE TEMP MACRO {function.name}({takes}) AS TABLE "
-        f"FROM query({PLAN}({name}, {asking}, current_database(), current_schema(), CAST([{texts}] AS VARCHAR[])))"
+        f"FROM query({PLAN}({name}, {asking}, {place}, CAST([{texts}] AS VARCHAR[])))"
     )
 
 

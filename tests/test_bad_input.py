@@ -83,6 +83,19 @@ def test_refused_while_planning(customers: duckdb.DuckDBPyConnection, arguments:
     assert customers.execute("SELECT count(*) FROM customers").fetchone() == (1000,)
 
 
+def test_a_misspelt_table_is_told_by_every_mask(customers: duckdb.DuckDBPyConnection) -> None:
+    for mask in ("noise_mask", "kim_mask"):
+        found = refused(customers, f"{mask}('custmers', conf=['x1'], level=0.1)")
+        assert 'cannot see "custmers". Did you mean "customers"?' in found
+
+
+def test_names_of_unseen_tables_are_compared_whatever_their_case(customers: duckdb.DuckDBPyConnection) -> None:
+    customers.execute("CREATE TEMP TABLE scratch AS FROM customers")
+    found = refused(customers, "egadp_mask('scratch', conf=['x1', 'X1'], nonconf=['S1', 'x1'], drop=['X1'])")
+    for fault in ("twice", "in both conf and nonconf", "in both conf and drop"):
+        assert fault in found
+
+
 def test_several_faults_arrive_in_one_message(customers: duckdb.DuckDBPyConnection) -> None:
     message = refused(customers, "egadp_mask('customers', conf=['x9', 'name'], nonconf=['s9'])")
     for fault in ('conf names column "x9"', 'conf names column "name" of type VARCHAR', 'nonconf names column "s9"'):

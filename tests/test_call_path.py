@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from pathlib import Path
 
@@ -168,6 +169,43 @@ def test_open_transaction_sees_its_own_rows(customers: duckdb.DuckDBPyConnection
     customers.execute("COMMIT")
 
 
+def test_a_table_replaced_in_an_open_transaction_keeps_its_nulls(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE t (id INT PRIMARY KEY, s DOUBLE, x DOUBLE NOT NULL)")
+    con.execute("INSERT INTO t SELECT i, sin(i), cos(i * 2) FROM range(300) r(i)")
+    con.execute("BEGIN; CREATE OR REPLACE TABLE t AS SELECT id, s, if(id < 100, NULL, x) AS x FROM t")
+    assert con.execute("SELECT count(*), count(x) FROM egadp_mask('t', conf=['x'], key='id')").fetchall() == [
+        (300, 200)
+    ]
+    con.execute("ROLLBACK")
+
+
+def test_a_temporary_table_that_hides_the_planned_one_is_noticed(customers: duckdb.DuckDBPyConnection) -> None:
+    customers.execute("CREATE TABLE whole AS SELECT id, s1, (10 * x1)::INT AS x1 FROM customers")
+    customers.execute("CREATE TEMP TABLE whole AS SELECT id, s1, 'secret ' || x1 AS x1 FROM customers")
+    with pytest.raises(
+        duckdb.InvalidInputException,
+        match=r'column "x1" is of type VARCHAR, but the call was planned for INTEGER: here the name stands for another',
+    ):
+        customers.execute("FROM egadp_mask('whole', conf=['x1'], key='id')")
+    assert len(customers.execute("FROM egadp_mask('memory.main.whole', conf=['x1'], key='id')").fetchall()) == 1000
+
+
+def test_views_over_masks_can_be_checked_explained_and_masked_again(customers: duckdb.DuckDBPyConnection) -> None:
+    customers.execute("CREATE VIEW once AS FROM egadp_mask('customers', conf=['x1'], key='id')")
+    worst = "SELECT max(abs(difference)) FROM moments_check('customers', '{}')"
+    assert customers.execute(worst.format("once")).fetchall()[0][0] < 1e-12
+    assert len(customers.execute("FROM mask_explain('egadp_mask', 'once', conf=['x2'])").fetchall()) > 8
+    # Another mask, because DuckDB 2.0 does not expand a macro inside itself.
+    customers.execute("CREATE TABLE twice AS FROM ipso_mask('once', conf=['x2'], key='id')")
+    assert customers.execute(worst.format("twice")).fetchall()[0][0] < 1e-12
+
+
+def test_search_path_of_several_schemas(customers: duckdb.DuckDBPyConnection) -> None:
+    customers.execute("CREATE SCHEMA a; CREATE SCHEMA b; CREATE TABLE b.hidden AS SELECT id, s1, x1 FROM customers")
+    customers.execute("SET search_path = 'a,b'")
+    assert customers.execute("SELECT count(*) FROM egadp_mask('hidden', conf=['x1'])").fetchall() == [(1000,)]
+
+
 def test_temporary_table_and_data_frame_with_every_column_named(customers: duckdb.DuckDBPyConnection) -> None:
     customers.execute("CREATE TEMP TABLE scratch AS FROM customers")
     customers.register("frame", customers.sql("FROM customers").to_arrow_table())
@@ -212,6 +250,47 @@ def test_several_connections_cursors_and_threads(tmp_path: Path) -> None:
     con.close()
     assert other.execute(query).fetchone() == pytest.approx(expected), "the first connection may go before the others"
     other.close()
+
+
+@pytest.mark.parametrize("close", [True, False])
+def test_load_after_the_connection_that_registered_is_gone(tmp_path: Path, close: bool) -> None:
+    path = str(tmp_path / "data.db")
+    query = "SELECT count(*) FROM egadp_mask('t', conf=['x'])"
+    first, second = duckdb.connect(path), duckdb.connect(path)
+    ppduck.load(first).execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS s, cos(i * 2) AS x FROM range(50) r(i)")
+    if close:
+        first.close()
+    del first
+    gc.collect()
+    assert ppduck.load(second).execute(query).fetchall() == [(50,)]
+    second.close()
+
+
+def test_load_inside_a_transaction() -> None:
+    with duckdb.connect() as fresh:
+        fresh.execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS s, cos(i * 2) AS x FROM range(50) r(i)")
+        query = "SELECT count(*) FROM egadp_mask('t', conf=['x'])"
+        fresh.execute("BEGIN; DELETE FROM t WHERE id = 7")
+        with pytest.raises(ppduck.errors.PpduckError, match="load before BEGIN"):
+            ppduck.load(fresh)
+        assert fresh.execute("SELECT count(*) FROM t").fetchall() == [(49,)], "the transaction must go on"
+        fresh.execute("ROLLBACK")
+        # Once the database knows ppduck, a transaction is no obstacle; what it made goes with it.
+        fresh.execute("BEGIN")
+        assert ppduck.load(fresh).execute(query).fetchall() == [(50,)]
+        fresh.execute("ROLLBACK")
+        assert ppduck.load(fresh).execute(query).fetchall() == [(50,)]
+
+
+def test_a_closed_database_is_let_go(tmp_path: Path) -> None:
+    path = str(tmp_path / "data.db")
+    con = ppduck.connect(path)
+    con.execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS s, cos(i * 2) AS x FROM range(50) r(i)")
+    con.execute("FROM egadp_mask('t', conf=['x'])").fetchall()
+    con.close()
+    # Opening it otherwise is refused as long as anything in this process holds it.
+    with duckdb.connect(path, read_only=True) as again:
+        assert again.execute("SELECT count(*) FROM t").fetchall() == [(50,)]
 
 
 def test_secret_is_shared_by_a_database_and_cannot_be_changed_under_it() -> None:

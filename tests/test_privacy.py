@@ -83,6 +83,33 @@ def test_a_view_over_changing_data_cannot_be_differenced(
     assert differencing(s, x, yesterday, released(con, "v")) < 0.1
 
 
+@pytest.mark.parametrize(
+    "mask", ["noise_mask('h', conf=['x'], level=1, key='hh')", "egadp_mask('h', conf=['x'], nonconf=['s'], key='hh')"]
+)
+def test_rows_that_share_a_key_do_not_share_noise(con: duckdb.DuckDBPyConnection, mask: str) -> None:
+    """Couples under one household number: with common noise their difference would be the true one."""
+    values = random_table(np.random.default_rng(3), 2000, 1, 1)
+    insert(con, "people", ["s", "x"], values)
+    con.execute("CREATE TABLE h AS SELECT *, if(id < 1600, id // 2, id) AS hh FROM people")
+    noise = residuals(matrix(con, f"SELECT x FROM {mask} ORDER BY id"), values)[:1600, 0].reshape(-1, 2)
+    assert abs(np.corrcoef(noise.T)[0, 1]) < 0.15
+
+
+def test_what_exactness_gives_away_over_time(
+    con: duckdb.DuckDBPyConnection, table: tuple[np.ndarray, np.ndarray]
+) -> None:
+    """The README warns of it: sums are exact, so a sum before and after an insertion tells the new row's value."""
+    con.execute("CREATE VIEW v AS FROM egadp_mask('t', conf=['x'], nonconf=['s1', 's2'], key='id')")
+    [(before,)] = con.execute("SELECT sum(x) FROM v").fetchall()
+    con.execute("INSERT INTO t VALUES (2000, 1, 2, 7777.25)")
+    [(after,)] = con.execute("SELECT sum(x) FROM v").fetchall()
+    assert after - before == pytest.approx(7777.25)
+    notes = con.execute(
+        "SELECT note FROM mask_explain('egadp_mask', 't', conf=['x']) WHERE role = 'not guaranteed'"
+    ).fetchall()
+    assert any("view over changing data" in note for (note,) in notes)
+
+
 def test_columns_added_beside_do_not_disturb_the_noise(
     con: duckdb.DuckDBPyConnection, table: tuple[np.ndarray, np.ndarray]
 ) -> None:

@@ -24,6 +24,7 @@ Row = tuple[str | None, str, str]
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     mask = _mask(given["mask"])
     own = {name: value for name, value in given.items() if name != "mask"}
+    _refuse_other_parameters(mask, own)
     roles = assign(mask.name, catalog, own, uses_nonconf=mask.reads_s)
     mask.plan(catalog, own)  # whatever the mask would refuse while planning, refuse here too
     rows = [*_columns(mask, roles, own), *_promises(mask, own)]
@@ -35,6 +36,18 @@ def _mask(name: str) -> LinearMask:
     if name not in masks:
         raise Faults(NAME).refuse(f"there is no mask {name!r}.{near_miss(name, masks)} Masks: {listed(masks)}.")
     return masks[name]
+
+
+def _refuse_other_parameters(mask: LinearMask, given: dict[str, Any]) -> None:
+    """The explanation takes what any mask takes; a mask takes only its own."""
+    faults = Faults(NAME)
+    for name in given:
+        if name not in {parameter.name for parameter in mask.parameters}:
+            faults.add(f"{mask.name} has no parameter {name!r}.")
+    for parameter in mask.parameters:
+        if parameter.default is None and parameter.name not in given:
+            faults.add(f"parameter {parameter.name!r} of {mask.name} is missing: {parameter.doc}.")
+    faults.raise_if_any()
 
 
 def _columns(mask: LinearMask, roles: Roles, given: dict[str, Any]) -> list[Row]:
@@ -101,7 +114,7 @@ def _key(roles: Roles) -> str:
         "if",
         exp.EQ(this=distinct.copy(), expression=statistics.rows()),
         sql.text("unique"),
-        sql.text("NOT unique, and rows that share a key share their noise: name a unique key"),
+        sql.text("NOT unique; rows that agree in it and in all used columns get the same masked values"),
     )
     note = sql.call(
         "concat", sql.text(f"noise key: {what}; "), distinct, sql.text(" values in "), statistics.rows(),

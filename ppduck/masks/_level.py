@@ -12,6 +12,7 @@ LEVEL = Parameter(
     number_per_column(0, 1e12, "of at least 0, and finite"),
     "variance of the noise as a share of the column's variance, such as 0.1; one number or {column: number}",
 )
+LEAST = 1e-6  # noise of a thousandth of the standard deviation
 NOISE_LOSSES = (
     "protection: masked values stay close to the originals, the closer the smaller the level",
     "releases of the same rows with other levels, other columns or changed data can be averaged against each other",
@@ -21,8 +22,11 @@ NOISE_LOSSES = (
 def check_level(given: dict[str, Any], conf: list[str]) -> list[str]:
     faults = check_columns("level", given.get("level"), conf)
     levels = given["level"].values() if isinstance(given["level"], dict) else [given["level"]]
-    if any(level == 0 for level in levels):
-        faults.append("level 0 would pass the confidential values through; give a level above 0.")
+    faults += [
+        f"level {level:g} would pass the confidential values through; give a level of at least {LEAST:g}."
+        for level in levels
+        if level < LEAST
+    ]
     return faults
 
 

@@ -11,5 +11,14 @@ APPROXIMATE = (
 NO_GAIN = ("given nonconf, the masked values tell nothing more about conf by any linear prediction",)
 SHAPE = "marginal distributions change: quantiles, skewness, extremes and signs are not those of the original"
 CURVES = "relations that are not linear are lost, and so are interactions between columns"
+REPEATED = (
+    "safety of a view over changing data: exact sums before and after a change show what changed; release tables, and "
+    "not after every change"
+)
+MANY_RELEASES = (
+    "safety of very many releases of the same rows: each is exactly uncorrelated with conf, which is an equation about "
+    "each conf column, and as many releases as rows would solve them"
+)
 UNUSED = "relations with columns outside conf, nonconf and by"
 LINEAR_LOSSES = (SHAPE, CURVES, UNUSED)
+EXACT_LOSSES = (*LINEAR_LOSSES, REPEATED)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
-from ppduck.masks._promises import EXACT, LINEAR_LOSSES, NO_GAIN
+from ppduck.masks._promises import EXACT, EXACT_LOSSES, MANY_RELEASES, NO_GAIN
 from ppduck.masks._regression import regression
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.linear import Request
@@ -42,6 +42,6 @@ MASK = register(
         summary="Exact means and covariances; noise orthogonal to nonconf and to conf itself: the safest linear mask.",
         reference="Muralidhar & Sarathy 2005, Decision Sciences 36(3); Al-Ahmadi 2008, steps 1-7",
         keeps=EXACT + NO_GAIN,
-        loses=LINEAR_LOSSES,
+        loses=(*EXACT_LOSSES, MANY_RELEASES),
     )
 )

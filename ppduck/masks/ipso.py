@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
-from ppduck.masks._promises import EXACT, LINEAR_LOSSES
+from ppduck.masks._promises import EXACT, EXACT_LOSSES
 from ppduck.masks._regression import regression
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.linear import Request
@@ -35,7 +35,7 @@ MASK = register(
         summary="Exact means and covariances; noise orthogonal to nonconf but not to conf.",
         reference="Burridge 2003, Statistics and Computing 13(4)",
         keeps=EXACT,
-        loses=(*LINEAR_LOSSES, "noise may correlate with conf by chance in small tables; egadp_mask rules that out"),
+        loses=(*EXACT_LOSSES, "noise may correlate with conf by chance in small tables; egadp_mask rules that out"),
         reads_x="none",
     )
 )

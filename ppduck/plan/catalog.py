@@ -44,9 +44,7 @@ class Column:
     """A column as the catalogue describes it."""
 
     name: str
-    type: str
-    nullable: bool = True
-    unique: bool = False
+    type: str  # empty where the planner cannot see it
 
     @property
     def is_integer(self) -> bool:
@@ -199,9 +197,8 @@ class Catalog:
             rows = self.reader.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         except Exception:
             return None
-        return tuple(
-            Column(name, type_, nullable == "YES", key in ("PRI", "UNI")) for name, type_, nullable, key, *_ in rows
-        )
+        # Constraints are left aside: an open transaction may have replaced the table by one without them.
+        return tuple(Column(name, type_) for name, type_, *_ in rows)
 
     def _is_file(self, name: str) -> bool:
         """Whether a name that can be read is no catalogue entry: then it is a file."""

@@ -118,6 +118,7 @@ class Frame:
                 "nonconf": roles.nonconf,
                 "features": [feature.label for feature in roles.features],
                 "key": list(roles.key),
+                "types": self._types(),
                 "measured": [f.label for f in roles.features if f.level is None] + [c.name for c in roles.conf],
                 "categories": [name for name in roles.levels if name in roles.nonconf],
                 "on_null": self.on_null,
@@ -127,17 +128,29 @@ class Frame:
             sort_keys=True,
         )
 
+    def _types(self) -> list[str]:
+        """The types that conf and nonconf were planned for; empty where the planner has not seen them."""
+        names = [*(column.name for column in self.roles.conf), *self.roles.nonconf]
+        found = [self.roles.source.find(name) for name in names]
+        return [column.type if column else "" for column in found]
+
     def _source(self) -> str:
         roles = self.roles
-        if roles.key:
-            key = [sql.column(name) for name in roles.key]
-        else:
-            key = [sql.column("rowid" if roles.source.has_rowid else "_pp_row")]
+        # Beside the key stands what is masked and what it is masked by: rows that wrongly share a key must not share
+        # noise, which their difference would be free of. The order in which columns are named must not show.
+        used = [sql.column(name) for name in sorted([*roles.nonconf, *(column.name for column in roles.conf)])]
+        key = [*self._key(), *used] if roles.key or roles.source.has_rowid else self._key()
         where = None
         if self.on_null == "drop":
             where = sql.present([sql.column(name) for name in roles.nonconf])
         columns = [sql.star("_pp_row"), sql.named(sql.call("hash", *key), "_pp_key")]
         return sql.select(columns, f'{roles.source.sql} AS "_pp_row"', where=where)
+
+    def _key(self) -> list[sql.Expr]:
+        """What identifies a row: the key that is named, its number in a table, or all that is in it."""
+        if self.roles.key:
+            return [sql.column(name) for name in self.roles.key]
+        return [sql.column("rowid" if self.roles.source.has_rowid else "_pp_row")]
 
     def _groups(self) -> list[sql.Expr]:
         return [sql.named(sql.column(name), alias) for name, alias in zip(self.roles.by, self.by, strict=True)]
@@ -161,8 +174,6 @@ class Frame:
         roles = self.roles
         raw = [sql.column(name) for name in roles.nonconf]
         conf = [sql.column(column.name) for column in roles.conf]
-        # The order in which columns are named must not show in the noise.
-        in_order = [sql.column(name) for name in sorted([*roles.nonconf, *(c.name for c in roles.conf)])]
         measured = [f.value for f in roles.features if f.level is None] + self.values[self.p :]
         untyped = [*conf, *raw] if roles.source.columns is None else []
         keys = [sql.column(name) for name in roles.key]
@@ -177,8 +188,9 @@ class Frame:
             self._unread(untyped),
             self._unseen(),
             self._count_if(exp.Not(this=exp.paren(no_key))) if no_key is not None else sql.number(0),
-            sql.call("approx_count_distinct", sql.column("_pp_key")),
-            sql.cast(statistics.digest([sql.column("_pp_key"), *in_order]), "VARCHAR"),
+            sql.call("approx_count_distinct", sql.call("hash", *keys) if keys else sql.column("_pp_key")),
+            sql.array((sql.call("any_value", sql.call("typeof", value)) for value in [*conf, *raw]), "VARCHAR"),
+            sql.cast(statistics.digest(sql.column("_pp_key")), "VARCHAR"),
         )
         centres = [
             sql.named(sql.call("coalesce", sql.call("avg", value.copy()), sql.number(0)), name)
@@ -254,7 +266,7 @@ class Frame:
             inner += [sql.column(name) for name in self.noise]
             names += self.noise
         values = [sql.column(name) for name in names]
-        complete = sql.present(sql.column(c.name) for c in self.roles.conf if c.nullable)
+        complete = sql.present(sql.column(c.name) for c in self.roles.conf)
         table = "_pp_noisy" if self.needs_noise else "_pp_source"
         rows = sql.select(inner, sql.joined(f'"{table}"', '"_pp_first"', self._matching(table)), where=complete)
         group = [sql.column(alias) for alias in self.by]
@@ -312,8 +324,7 @@ class Frame:
             masked = sql.total([*constant, *(sql.product(term, sql.column(next(coefficients))) for term in terms)])
             if self.given.get("round"):
                 masked = rounding.rounded(masked, column)
-            present = sql.present([sql.column(column.name)] if column.nullable else [])
-            replace[column.name] = masked if present is None else exp.Case().when(present, masked)
+            replace[column.name] = exp.Case().when(sql.column(column.name).is_(exp.null()).not_(), masked)
         added = ["_pp_key", *self.noise, *self.deviations, *self.centres[self.p :], *self._coefficients()]
         columns = sql.star("_pp_masked", [*added, *self.roles.drop], replace)
         return sql.select([columns], f'({measured}) AS "_pp_masked"')

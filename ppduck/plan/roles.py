@@ -55,11 +55,11 @@ def assign(function: str, catalog: Catalog, given: dict[str, Any], *, uses_nonco
     """Resolves and checks every column that a masking call names."""
     source = catalog.source(function, given["tbl"])
     faults = Faults(function, source.label)
-    if source.columns is None and uses_nonconf and "nonconf" not in given:
+    if source.columns is None and "nonconf" not in given:
         raise faults.refuse(catalog.unseen(source))
     if source.columns is None and given.get("round"):
         faults.add(f"round needs the types of the columns, and the planner cannot see {quoted(source.label)}.")
-    reserved = [column.name for column in source.columns or () if column.name.startswith(sql.RESERVED)]
+    reserved = [column.name for column in source.columns or () if column.name.casefold().startswith(sql.RESERVED)]
     if reserved:
         faults.add(f"names that begin with {sql.RESERVED!r} are ppduck's own; rename column {listed(reserved)}.")
 
@@ -67,7 +67,7 @@ def assign(function: str, catalog: Catalog, given: dict[str, Any], *, uses_nonco
         return _resolve(faults, source, parameter, given.get(parameter, []))
 
     conf, by, key, drop = resolve("conf"), resolve("by"), resolve("key"), resolve("drop")
-    if not conf:
+    if not given["conf"]:
         faults.add("conf is empty; name at least one column to mask, such as conf := ['x1'].")
     for column in conf:
         if source.columns is not None and not column.is_numeric:
@@ -116,11 +116,9 @@ def features_of(column: Column, levels: dict[str, list[str]]) -> list[Feature]:
 
 
 def numeric(column: Column) -> sql.Expr:
-    """The column as a DOUBLE; of a column whose type is not known, what can be read as one."""
+    """The column as a DOUBLE; should it be no number after all, its value must not end up in a message."""
     name = sql.column(column.name)
-    if column.type == "DOUBLE":
-        return name
-    return exp.TryCast(this=name, to=exp.DataType.build("DOUBLE")) if column.type == "" else sql.double(name)
+    return name if column.type == "DOUBLE" else exp.TryCast(this=name, to=exp.DataType.build("DOUBLE"))
 
 
 def _nonconf(
@@ -161,7 +159,7 @@ def _resolve(faults: Faults, source: Source, parameter: str, names: Sequence[str
                 f"{parameter} names column {quoted(name)}, which does not exist.{near_miss(name, known)} "
                 f"Columns: {listed(known)}."
             )
-        elif any(each.name == column.name for each in found):
+        elif any(each.name.casefold() == column.name.casefold() for each in found):
             faults.add(f"{parameter} names column {quoted(column.name)} twice.")
         else:
             found.append(column)
@@ -170,8 +168,8 @@ def _resolve(faults: Faults, source: Source, parameter: str, names: Sequence[str
 
 def _refuse_overlap(faults: Faults, groups: dict[str, list[Column]], of: str) -> None:
     """A column cannot play part ``of`` and another of the parts given."""
-    mine = {column.name for column in groups[of]}
+    mine = {column.name.casefold() for column in groups[of]}
     for other, columns in groups.items():
         for column in columns if other != of else ():
-            if column.name in mine:
+            if column.name.casefold() in mine:
                 faults.add(f"column {quoted(column.name)} is in both {of} and {other}.")

@@ -34,12 +34,20 @@ def check(
     unseen: Sequence[int],
     keyless: int,
     distinct_keys: int,
+    types: Sequence[str | None],
     digest: str | None,
 ) -> int:
     """Refuses data that cannot be masked as promised; else the tweak for this release's noise."""
     spec = _specification(specification)
     faults = Faults(spec["function"], spec["table"])
     where = f" in the group {group}" if group else ""
+    used = [*spec["conf"], *spec["nonconf"]]
+    for name, planned, found in zip(used, spec["types"], types, strict=True):
+        if planned and found not in (None, planned):
+            raise faults.refuse(
+                f"column {quoted(name)} is of type {found}, but the call was planned for {planned}: here the name "
+                "stands for another table, such as a temporary one. Name the table with its schema."
+            )
     if spec["on_null"] == "error":
         for name, count in zip(spec["nonconf"], nulls, strict=True):
             if count:
@@ -47,7 +55,7 @@ def check(
                     f"nonconf column {quoted(name)} has NULL in {count} of {rows} rows{where}. Leave the column out of "
                     "nonconf, or say on_null := 'drop' (leave those rows out) or 'mean' (count them as average)."
                 )
-    for name, count in zip([*spec["conf"], *spec["nonconf"]] if unread else [], unread, strict=True):
+    for name, count in zip(used if unread else [], unread, strict=True):
         if count:
             faults.add(f"column {quoted(name)} is not numeric: {count} of {rows} values{where} are no numbers.")
     for name, peak in zip(spec["measured"], peaks, strict=True):

@@ -34,7 +34,7 @@ def test_uniqueness_of_the_key_is_counted(customers: duckdb.DuckDBPyConnection) 
     cases = {
         "'customers', conf=['x1']": ("rowid", "1000 values in 1000 rows: unique"),
         "'customers', conf=['x1'], key='id'": ("id", "named as key; 1000 values in 1000 rows: unique"),
-        "'pairs', conf=['x1'], key='pair'": ("pair", "500 values in 1000 rows: NOT unique"),
+        "'pairs', conf=['x1'], key='pair'": ("pair", "500 values in 1000 rows: NOT unique; rows that agree in it"),
         "'pairs', conf=['x1']": ("every column", "1000 values in 1000 rows: unique"),
     }
     for arguments, (column, note) in cases.items():
@@ -64,6 +64,8 @@ def test_promises_are_told_for_every_mask(customers: duckdb.DuckDBPyConnection, 
         ("'egadp_mask', 'customers', conf=['x9']", r'egadp_mask on "customers": conf names column "x9"'),
         ("'noise_mask', 'customers', conf=['x1'], level=0", "level 0 would pass the confidential values through"),
         ("'sufficiency_mask', 'customers', conf=['x1']", "give either alpha"),
+        ("'noise_mask', 'customers', conf=['x1']", "parameter 'level' of noise_mask is missing"),
+        ("'egadp_mask', 'customers', conf=['x1'], alpha=0.5", "egadp_mask has no parameter 'alpha'"),
     ],
 )
 def test_refusals(customers: duckdb.DuckDBPyConnection, arguments: str, message: str) -> None:

@@ -41,7 +41,7 @@ def noise(report: Report, rows: int) -> None:
 
 
 def others(report: Report, rows: int) -> None:
-    _in_both(report, rows, NARROW, OTHERS)
+    _in_both(report, rows, NARROW, OTHERS, repeats=3)
 
 
 def wide(report: Report, rows: int) -> None:

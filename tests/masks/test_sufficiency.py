@@ -160,6 +160,7 @@ def test_paper_alpha_for_ten_percent_noise(con: duckdb.DuckDBPyConnection) -> No
         ("alpha='high'", r"alpha takes a number between 0 and 1"),
         ("alpha=0.5, level=0.1", r"give either alpha .* or level"),
         ("seed=1", r"give either alpha .* or level"),
+        ("alpha=0.9999999", r"not positive definite \(smallest eigenvalue 0.0000\)"),
         ("alpha=1", r"not positive definite \(smallest eigenvalue 0.0000\)"),
         (
             "level=0.95",
