@@ -122,7 +122,7 @@ class Planner:
             runtime.check,
             [
                 *("VARCHAR", "VARCHAR", "BIGINT", "BIGINT[]", "DOUBLE[]", "BIGINT[]", "BIGINT[]", "BIGINT", "BIGINT"),
-                *("VARCHAR[]", "VARCHAR"),
+                *("VARCHAR", "VARCHAR"),
             ],
             "UBIGINT",
         )

@@ -90,6 +90,9 @@ def _promises(mask: LinearMask, given: dict[str, Any]) -> list[Row]:
     rows += [(None, "not guaranteed", text) for text in mask.loses]
     if given.get("round"):
         rows.append((None, "not guaranteed", "exact moments: rounding moves them a little"))
+        rows.append(
+            (None, "not guaranteed", "protection where the noise is small beside the rounding unit: it vanishes")
+        )
     if given.get("on_null") == "mean":
         rows.append((None, "not guaranteed", "exact covariances with nonconf columns that have NULLs"))
     if "seed" in given:
@@ -107,8 +110,8 @@ def _key(roles: Roles) -> str:
     elif roles.source.has_rowid:
         label, what, key = "rowid", "the table's row number, as no key is named", [sql.column("rowid")]
     else:
-        label, what = "every column", "the content of the row, as there is no row number and no key is named"
-        key = [sql.column("_pp_row")]
+        label, what = "all used columns", "the content of the row, as there is no row number and no key is named"
+        key = [sql.column(name) for name in [*(column.name for column in roles.conf), *roles.nonconf, *roles.by]]
     distinct = sql.call("count", exp.Distinct(expressions=[sql.call("hash", *key)]))
     verdict = sql.call(
         "if",

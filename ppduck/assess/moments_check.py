@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Source
 from ppduck.plan.registry import Function, register
 from ppduck.plan.roles import FEW_LEVELS, Feature, features_of
-from ppduck.values import Moments
+from ppduck.values import Array, Moments
 
 NAME = "moments_check"
 COMPARE = "ppduck_compare"
@@ -66,6 +66,13 @@ def _shared(catalog: Catalog, original: Source, masked: Source, named: list[str]
         for column in original.columns or ()
         if masked.find(column.name) and (wanted is None or column.name.casefold() in wanted)
     ]
+    for column in both:
+        other = masked.find(column.name)
+        if other and (column.is_numeric or column.is_boolean) and not (other.is_numeric or other.is_boolean):
+            faults.add(
+                f"column {quoted(column.name)} is of type {other.type} in {quoted(masked.label)}, and no number."
+            )
+    faults.raise_if_any()
     levels = catalog.few_valued(original, [column for column in both if column.is_category], FEW_LEVELS)
     used = [column for column in both if column.is_numeric or column.is_boolean or column.name in levels]
     if not used:
@@ -113,30 +120,32 @@ def compare(
     covariance, so that they can be read without knowing the columns' scales.
     """
     rows = [_row("count", None, None, float(n), float(masked_n), 1.0)]
-    if min(n, masked_n) < 2:
-        return rows
-    original, masked = Moments.from_sums(n, sums, products), Moments.from_sums(masked_n, masked_sums, masked_products)
-    mean = np.asarray(centre) + original.mean
-    # Means are compared about one centre, where no digits are lost to a common offset.
-    shift = np.asarray(masked_centre) - np.asarray(centre)
-    moved = masked.mean + shift - original.mean
+    if min(n, masked_n) > 1:
+        original = Moments.from_sums(n, sums, products)
+        masked = Moments.from_sums(masked_n, masked_sums, masked_products)
+        # Means are compared about one centre, where no digits are lost to a common offset.
+        moved = masked.mean + np.asarray(masked_centre) - np.asarray(centre) - original.mean
+        with np.errstate(all="ignore"):  # what is not finite shows as an infinite difference
+            rows += _compared(labels, np.asarray(centre) + original.mean, moved, original, masked)
+    return rows
+
+
+def _compared(
+    labels: Sequence[str], mean: Array, moved: Array, original: Moments, masked: Moments
+) -> Iterator[dict[str, Any]]:
     sd, masked_sd = original.sd, masked.sd
     unit = np.where(sd > 0, sd, 1.0)
     for i, label in enumerate(labels):
-        rows.append(_row("mean", label, None, mean[i], mean[i] + moved[i], unit[i], moved[i]))
+        yield _row("mean", label, None, mean[i], mean[i] + moved[i], unit[i], moved[i])
     for i, a in enumerate(labels):
         for j, b in enumerate(labels[: i + 1]):
-            both = original.covariance[i, j], masked.covariance[i, j]
-            rows.append(_row("covariance", b, a, *both, unit[i] * unit[j]))
+            yield _row("covariance", b, a, original.covariance[i, j], masked.covariance[i, j], unit[i] * unit[j])
     for i, a in enumerate(labels):
         for j, b in enumerate(labels[:i]):
-            if sd[i] * sd[j] * masked_sd[i] * masked_sd[j] > 0:
-                both = (
-                    original.covariance[i, j] / (sd[i] * sd[j]),
-                    masked.covariance[i, j] / (masked_sd[i] * masked_sd[j]),
-                )
-                rows.append(_row("correlation", b, a, *both, 1.0))
-    return rows
+            if sd[i] * sd[j] == 0:
+                continue  # a constant has no correlation that could be kept
+            before = original.covariance[i, j] / (sd[i] * sd[j])
+            yield _row("correlation", b, a, before, masked.covariance[i, j] / (masked_sd[i] * masked_sd[j]), 1.0)
 
 
 def _row(
@@ -149,6 +158,8 @@ def _row(
     moved: float | None = None,
 ) -> dict[str, Any]:
     difference = (masked - original if moved is None else moved) / unit
+    if not np.isfinite(difference):
+        difference = float("inf")  # NaN would be NULL, which max() and WHERE pass over
     return {
         "statistic": statistic,
         "column_a": a,

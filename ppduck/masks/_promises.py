@@ -15,10 +15,14 @@ REPEATED = (
     "safety of a view over changing data: exact sums before and after a change show what changed; release tables, and "
     "not after every change"
 )
+SMALL = (
+    "safety of very small tables and groups: with fewer rows than some 13·(p + q + 1) by the digits of a value, exact "
+    "sums over whole numbers can be solved for the numbers"
+)
 MANY_RELEASES = (
     "safety of very many releases of the same rows: each is exactly uncorrelated with conf, which is an equation about "
     "each conf column, and as many releases as rows would solve them"
 )
 UNUSED = "relations with columns outside conf, nonconf and by"
 LINEAR_LOSSES = (SHAPE, CURVES, UNUSED)
-EXACT_LOSSES = (*LINEAR_LOSSES, REPEATED)
+EXACT_LOSSES = (*LINEAR_LOSSES, SMALL, REPEATED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppduck.errors import quoted
+from ppduck.errors import listed, quoted
 from ppduck.kernels.linear import Blocks, independent
 from ppduck.plan.linear import Request
 from ppduck.values import Array
@@ -40,3 +40,19 @@ def regression(blocks: Blocks, request: Request, *, noise_ranks: int) -> tuple[A
             )
     faults.raise_if_any()
     return coefficients, residual
+
+
+def refuse_ill_conditioned(request: Request, coefficients: Array) -> None:
+    """Nearly collinear columns get large coefficients of opposite sign, in which the sums' last digits come up.
+
+    ``coefficients`` are of standardised S and X. An error of 1e-15 in the covariances shows in the
+    masked variance multiplied by their squared size.
+    """
+    size = np.abs(coefficients).sum(axis=0).max(initial=0.0)
+    if 1e-15 * size**2 > 1e-9:
+        names = [*request.features, *request.conf]
+        worst = sorted(names[i] for i in np.argsort(-np.abs(coefficients).max(axis=1))[:2])
+        raise request.refuse(
+            f"columns {listed(worst)} are so nearly collinear{request.where} that moments cannot be kept to 1e-9; "
+            "leave one of them out, or replace one by their difference in a SELECT."
+        )

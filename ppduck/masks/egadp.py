@@ -11,28 +11,28 @@ import numpy as np
 
 from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
 from ppduck.masks._promises import EXACT, EXACT_LOSSES, MANY_RELEASES, NO_GAIN
-from ppduck.masks._regression import regression
+from ppduck.masks._regression import refuse_ill_conditioned, regression
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.linear import Request
 from ppduck.plan.registry import register
+from ppduck.values import Array
 
 
 def solve(blocks: Blocks, request: Request) -> LinearForm:
     coefficients, residual = regression(blocks, request, noise_ranks=2)
-    return orthogonal_form(blocks, coefficients, np.zeros(blocks.q), residual)
+    return orthogonal_form(blocks, request, coefficients, np.zeros(blocks.q), residual)
 
 
-def orthogonal_form(blocks: Blocks, coefficients: np.ndarray, alpha: np.ndarray, target: np.ndarray) -> LinearForm:
+def orthogonal_form(blocks: Blocks, request: Request, coefficients: Array, alpha: Array, target: Array) -> LinearForm:
     """Y = u + α·r + e with e orthogonal to [1, S, X] and of covariance ``target``."""
     p = blocks.p
     on_regressors, noise = blocks.residual_noise(p + blocks.q)
     scaling = scaled_noise(target, noise)
     removed = on_regressors @ scaling
-    return blocks.form(
-        on_s=coefficients * (1 - alpha) - removed[:p],
-        on_x=np.diag(alpha) - removed[p:],
-        on_v=scaling,
-    )
+    on_s = coefficients * (1 - alpha) - removed[:p]
+    on_x = np.diag(alpha) - removed[p:]
+    refuse_ill_conditioned(request, np.vstack([on_s, on_x]))
+    return blocks.form(on_s, on_x, on_v=scaling)
 
 
 MASK = register(

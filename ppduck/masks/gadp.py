@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppduck.kernels.linear import Blocks, LinearForm, root
-from ppduck.masks._promises import APPROXIMATE, LINEAR_LOSSES, NO_GAIN
+from ppduck.masks._promises import APPROXIMATE, LINEAR_LOSSES
 from ppduck.masks._regression import regression
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.linear import Request
@@ -32,7 +32,7 @@ MASK = register(
         solve=solve,
         summary="Draws conf anew from its regression on nonconf; means and covariances kept up to sampling error.",
         reference="Muralidhar, Parsa & Sarathy 1999, Management Science 45(10)",
-        keeps=APPROXIMATE + NO_GAIN,
+        keeps=(*APPROXIMATE, "given nonconf, the masked values are drawn independently of conf"),
         loses=LINEAR_LOSSES,
         reads_x="none",
         needs_noise=lambda given: False,

@@ -11,7 +11,7 @@ import numpy as np
 
 from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
 from ppduck.masks._promises import EXACT, EXACT_LOSSES
-from ppduck.masks._regression import regression
+from ppduck.masks._regression import refuse_ill_conditioned, regression
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.linear import Request
 from ppduck.plan.registry import register
@@ -21,11 +21,9 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
     coefficients, residual = regression(blocks, request, noise_ranks=1)
     on_s, noise = blocks.residual_noise(blocks.p)
     scaling = scaled_noise(residual, noise)
-    return blocks.form(
-        on_s=coefficients - on_s @ scaling,
-        on_x=np.zeros((blocks.q, blocks.q)),
-        on_v=scaling,
-    )
+    total = coefficients - on_s @ scaling
+    refuse_ill_conditioned(request, total)
+    return blocks.form(on_s=total, on_x=np.zeros((blocks.q, blocks.q)), on_v=scaling)
 
 
 MASK = register(

@@ -35,7 +35,7 @@ MASK = register(
         summary="Adds noise correlated as the columns are; corrected := true restores means and variances exactly.",
         reference="Kim 1986, ASA Survey Research Methods; Sarathy & Muralidhar 2008",
         keeps=(
-            "correlations among conf are kept on average",
+            "correlations among conf are kept on average, if all columns have the same level",
             "with corrected := true the mean and variance of every conf column are exact",
         ),
         loses=("relations between conf and other columns shrink", *NOISE_LOSSES),

@@ -33,7 +33,7 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
     alpha = _alpha(request, residual)
     target = residual - alpha[:, None] * residual * alpha
     _refuse_indefinite(request, residual, target, alpha, blocks.x_scale)
-    return orthogonal_form(blocks, coefficients, alpha, target)
+    return orthogonal_form(blocks, request, coefficients, alpha, target)
 
 
 def _alpha(request: Request, residual: Array) -> Array:

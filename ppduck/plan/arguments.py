@@ -79,7 +79,7 @@ def number(low: float, high: float, rule: str) -> Callable[[Any], float]:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
             raise MisreadError(f"takes a number {rule}")
         if not low <= value <= high:
-            raise MisreadError(f"must be {rule}, got {value}")
+            raise MisreadError(f"must be {rule}")
         return float(value)
 
     return read
@@ -130,9 +130,13 @@ def read_arguments(
         try:
             result[parameter.name] = parameter.read(value)
         except MisreadError as misread:
-            faults.add(f"{parameter.name} {misread}.")
+            faults.add(f"{parameter.name} {misread}, got {_shown(value)}.")
     faults.raise_if_any()
     return result
+
+
+def _shown(value: Any) -> str:
+    return str(value) if isinstance(value, (int, float, Decimal)) else repr(value)
 
 
 def _read_one(function: str, argument: str | None, slot: str, evaluate: Callable[[str], Any]) -> tuple[str, Any]:

@@ -80,6 +80,8 @@ class Source:
     columns: tuple[Column, ...] | None  # None where the planner cannot see it
     has_rowid: bool = False
     repeatable: bool = True  # reading it twice in one statement gives the same rows
+    row_type: str = ""  # names and types of all columns, as DuckDB writes them
+    trouble: str = ""  # what DuckDB said when a SELECT could not be described
 
     @cached_property
     def by_folded_name(self) -> dict[str, Column]:
@@ -129,10 +131,10 @@ class Catalog:
 
     def unseen(self, source: Source) -> str:
         """What to say of a table that is missing here, or only invisible from here."""
+        why = f" DuckDB says: {source.trouble}" if source.trouble else near_miss(source.label, self.tables())
         return (
-            f"the planner cannot see {quoted(source.label)}.{near_miss(source.label, self.tables())} If it is a "
-            "temporary table, a registered data frame or not yet committed, name every column to use: "
-            "conf := […], nonconf := […]."
+            f"the planner cannot see {quoted(source.label)}.{why} If it is a temporary table, a registered data "
+            "frame or not yet committed, name every column to use: conf := […], nonconf := […]."
         )
 
     def levels(self, source: Source, column: Column, at_most: int) -> list[str] | None:
@@ -182,7 +184,14 @@ class Catalog:
             ok = False
         if not ok:
             raise faults.refuse(f"tbl must hold exactly one SELECT between its parentheses; got {text!r}.")
-        return Source(text, text, self._columns(text), repeatable=False)
+        columns = self._columns(text)
+        if columns is not None:
+            return Source(text, text, columns, repeatable=False, row_type=self._row_type(text))
+        try:
+            self.reader.execute(f"DESCRIBE SELECT * FROM {text}")
+        except Exception as error:
+            return Source(text, text, None, repeatable=False, trouble=str(error).splitlines()[0])
+        return Source(text, text, None, repeatable=False)
 
     def _described(self, label: str, name: str) -> Source | None:
         columns = self._columns(name)
@@ -190,7 +199,7 @@ class Catalog:
             return None
         own_rowid = any(column.name.casefold() == "rowid" for column in columns)
         has_rowid = not own_rowid and self._runs(f"SELECT rowid FROM {name} LIMIT 0")
-        return Source(label, name, columns, has_rowid, repeatable=has_rowid or self._is_file(name))
+        return Source(label, name, columns, has_rowid, has_rowid or self._is_file(name), self._row_type(name))
 
     def _columns(self, source: str) -> tuple[Column, ...] | None:
         try:
@@ -199,6 +208,10 @@ class Catalog:
             return None
         # Constraints are left aside: an open transaction may have replaced the table by one without them.
         return tuple(Column(name, type_) for name, type_, *_ in rows)
+
+    def _row_type(self, source: str) -> str:
+        described = self.reader.execute(f'DESCRIBE SELECT "_pp_row" FROM {source} AS "_pp_row"').fetchone()
+        return str(described[1])
 
     def _is_file(self, name: str) -> bool:
         """Whether a name that can be read is no catalogue entry: then it is a file."""

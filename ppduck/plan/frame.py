@@ -118,7 +118,7 @@ class Frame:
                 "nonconf": roles.nonconf,
                 "features": [feature.label for feature in roles.features],
                 "key": list(roles.key),
-                "types": self._types(),
+                "row": roles.source.row_type,
                 "measured": [f.label for f in roles.features if f.level is None] + [c.name for c in roles.conf],
                 "categories": [name for name in roles.levels if name in roles.nonconf],
                 "on_null": self.on_null,
@@ -128,18 +128,12 @@ class Frame:
             sort_keys=True,
         )
 
-    def _types(self) -> list[str]:
-        """The types that conf and nonconf were planned for; empty where the planner has not seen them."""
-        names = [*(column.name for column in self.roles.conf), *self.roles.nonconf]
-        found = [self.roles.source.find(name) for name in names]
-        return [column.type if column else "" for column in found]
-
     def _source(self) -> str:
         roles = self.roles
         # Beside the key stands what is masked and what it is masked by: rows that wrongly share a key must not share
         # noise, which their difference would be free of. The order in which columns are named must not show.
-        used = [sql.column(name) for name in sorted([*roles.nonconf, *(column.name for column in roles.conf)])]
-        key = [*self._key(), *used] if roles.key or roles.source.has_rowid else self._key()
+        used = sorted([*roles.nonconf, *(column.name for column in roles.conf), *roles.by])
+        key = [*self._key(), *map(sql.column, used)]
         where = None
         if self.on_null == "drop":
             where = sql.present([sql.column(name) for name in roles.nonconf])
@@ -147,10 +141,10 @@ class Frame:
         return sql.select(columns, f'{roles.source.sql} AS "_pp_row"', where=where)
 
     def _key(self) -> list[sql.Expr]:
-        """What identifies a row: the key that is named, its number in a table, or all that is in it."""
+        """What identifies a row beside its used columns: the key that is named, else its number in a table."""
         if self.roles.key:
             return [sql.column(name) for name in self.roles.key]
-        return [sql.column("rowid" if self.roles.source.has_rowid else "_pp_row")]
+        return [sql.column("rowid")] if self.roles.source.has_rowid else []
 
     def _groups(self) -> list[sql.Expr]:
         return [sql.named(sql.column(name), alias) for name, alias in zip(self.roles.by, self.by, strict=True)]
@@ -188,8 +182,8 @@ class Frame:
             self._unread(untyped),
             self._unseen(),
             self._count_if(exp.Not(this=exp.paren(no_key))) if no_key is not None else sql.number(0),
-            sql.call("approx_count_distinct", sql.call("hash", *keys) if keys else sql.column("_pp_key")),
-            sql.array((sql.call("any_value", sql.call("typeof", value)) for value in [*conf, *raw]), "VARCHAR"),
+            self._distinct_keys(),
+            sql.call("any_value", sql.call("typeof", sql.column("_pp_source"))),
             sql.cast(statistics.digest(sql.column("_pp_key")), "VARCHAR"),
         )
         centres = [
@@ -198,6 +192,13 @@ class Frame:
         ]
         group = [sql.column(name) for name in roles.by]
         return sql.select([*self._groups(), sql.named(check, "_pp_tweak"), *centres], '"_pp_source"', group=group)
+
+    def _distinct_keys(self) -> sql.Expr:
+        """About how many rows have a key of their own; row numbers are known to be unique."""
+        if not self.roles.key and self.roles.source.has_rowid:
+            return statistics.rows()
+        key = sql.call("hash", *self._key()) if self.roles.key else sql.column("_pp_key")
+        return sql.call("approx_count_distinct", key)
 
     def _unread(self, columns: list[sql.Expr]) -> sql.Expr:
         """Of columns whose type is not known: how many values are no numbers."""

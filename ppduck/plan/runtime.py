@@ -17,6 +17,10 @@ from ppduck.plan.linear import LinearMask, Request, flatten
 from ppduck.plan.registry import function_named
 from ppduck.values import Moments
 
+# Beyond this, or its inverse, the squares that variances are made of are no longer safe.
+LARGEST = 1e140
+_KEY_AT_THE_END = ", _pp_key UBIGINT)"
+
 
 @lru_cache(maxsize=64)
 def _specification(text: str) -> dict[str, Any]:
@@ -34,7 +38,7 @@ def check(
     unseen: Sequence[int],
     keyless: int,
     distinct_keys: int,
-    types: Sequence[str | None],
+    row_type: str | None,
     digest: str | None,
 ) -> int:
     """Refuses data that cannot be masked as promised; else the tweak for this release's noise."""
@@ -42,12 +46,12 @@ def check(
     faults = Faults(spec["function"], spec["table"])
     where = f" in the group {group}" if group else ""
     used = [*spec["conf"], *spec["nonconf"]]
-    for name, planned, found in zip(used, spec["types"], types, strict=True):
-        if planned and found not in (None, planned):
-            raise faults.refuse(
-                f"column {quoted(name)} is of type {found}, but the call was planned for {planned}: here the name "
-                "stands for another table, such as a temporary one. Name the table with its schema."
-            )
+    if spec["row"] and row_type is not None and row_type != spec["row"][:-1] + _KEY_AT_THE_END:
+        raise faults.refuse(
+            "the table that is read has other columns than the one that the call was planned for: here its name stands "
+            "for another table, such as a temporary one or one that an open transaction has replaced. Name it with its "
+            "schema, or commit first."
+        )
     if spec["on_null"] == "error":
         for name, count in zip(spec["nonconf"], nulls, strict=True):
             if count:
@@ -59,7 +63,9 @@ def check(
         if count:
             faults.add(f"column {quoted(name)} is not numeric: {count} of {rows} values{where} are no numbers.")
     for name, peak in zip(spec["measured"], peaks, strict=True):
-        if peak is not None and not math.isfinite(peak):
+        if peak is not None and (0 < peak < 1 / LARGEST or LARGEST < peak < math.inf):
+            faults.add(f"column {quoted(name)} peaks at a size beyond 1e±140{where}; bring it to another scale.")
+        elif peak is not None and not math.isfinite(peak):
             faults.add(
                 f"column {quoted(name)} holds NaN or infinity{where}; replace such values by NULL, or leave the rows "
                 "out with a SELECT in tbl."

@@ -35,7 +35,7 @@ def test_uniqueness_of_the_key_is_counted(customers: duckdb.DuckDBPyConnection) 
         "'customers', conf=['x1']": ("rowid", "1000 values in 1000 rows: unique"),
         "'customers', conf=['x1'], key='id'": ("id", "named as key; 1000 values in 1000 rows: unique"),
         "'pairs', conf=['x1'], key='pair'": ("pair", "500 values in 1000 rows: NOT unique; rows that agree in it"),
-        "'pairs', conf=['x1']": ("every column", "1000 values in 1000 rows: unique"),
+        "'pairs', conf=['x1']": ("all used columns", "1000 values in 1000 rows: unique"),
     }
     for arguments, (column, note) in cases.items():
         [(found, said)] = [(c, n) for c, role, n in explained(customers, f"'egadp_mask', {arguments}") if role == "key"]

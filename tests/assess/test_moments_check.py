@@ -55,6 +55,14 @@ def test_nulls_are_left_out_row_by_row(customers: duckdb.DuckDBPyConnection) -> 
     assert count == 900
 
 
+@pytest.mark.parametrize("broken", ["if(id = 3, 'nan'::DOUBLE, x1)", "if(id = 3, 'inf'::DOUBLE, x1)", "5.0"])
+def test_a_broken_release_is_not_certified(customers: duckdb.DuckDBPyConnection, broken: str) -> None:
+    customers.execute(f"CREATE TABLE release AS SELECT * REPLACE ({broken} AS x1) FROM customers")
+    query = "SELECT statistic, max(abs(difference)) < 1e-9, count(*) - count(difference) FROM moments_check('customers', 'release') GROUP BY ALL"
+    found = {statistic: (same, missing) for statistic, same, missing in customers.execute(query).fetchall()}
+    assert found == {"count": (True, 0), "mean": (False, 0), "covariance": (False, 0), "correlation": (False, 0)}
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -65,6 +73,7 @@ def test_nulls_are_left_out_row_by_row(customers: duckdb.DuckDBPyConnection) -> 
             r'columns names "x9", which "customers" does not have. Did you mean "x1"',
         ),
         ("'customers'", "parameter 'masked' is missing"),
+        ("'customers', '(SELECT * REPLACE (x1::VARCHAR AS x1) FROM customers)'", r'column "x1" is of type VARCHAR in'),
     ],
 )
 def test_refusals(customers: duckdb.DuckDBPyConnection, call: str, message: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ppduck.plan.linear import LinearMask
 from ppduck.plan.registry import functions
-from tests.laws import assert_same_moments, insert, matrix, random_table
+from tests.laws import assert_same_moments, insert, matrix, random_table, residuals
 
 pytestmark = pytest.mark.core
 
@@ -160,3 +160,26 @@ def test_on_null_drop_and_mean(customers: duckdb.DuckDBPyConnection, mask: str) 
         f"SELECT count(*), count(s1), count(x1) FROM {call(mask, more=', on_null=mean')}"
     ).fetchone()
     assert kept == (1000, 950, 1000)
+
+
+def test_a_missing_value_counts_as_average(con: duckdb.DuckDBPyConnection) -> None:
+    """NULL in nonconf under on_null mean, and NULL in one conf column, as if the column's mean stood there."""
+    values = random_table(np.random.default_rng(2), 400, 1, 2)
+    insert(con, "t", ["s", "x", "y"], values)
+    con.execute("CREATE TABLE gaps AS SELECT id, if(id < 40, NULL, s) AS s, x, y FROM t")
+    con.execute("CREATE TABLE filled AS SELECT * REPLACE (coalesce(s, (SELECT avg(s) FROM gaps)) AS s) FROM gaps")
+    assert_same_moments(
+        matrix(con, "SELECT s, x, y FROM filled ORDER BY id"),
+        matrix(
+            con,
+            """
+            SELECT f.s, m.x, m.y FROM filled f
+            JOIN egadp_mask('gaps', conf=['x', 'y'], nonconf=['s'], on_null='mean', key='id') m USING (id) ORDER BY id
+            """,
+        ),
+    )
+    con.execute("UPDATE t SET y = NULL WHERE id < 40")
+    masked = matrix(con, "SELECT s, x FROM egadp_mask('t', conf=['x', 'y'], nonconf=['s'], key='id') ORDER BY id")
+    left = residuals(masked[:, 1:], masked[:, :1])
+    assert abs(left[:40].mean()) < 4 * left.std() / np.sqrt(40), "incomplete rows follow the same line"
+    assert left[:40].std() == pytest.approx(left[40:].std(), rel=0.35)

@@ -44,7 +44,7 @@ def test_moments_are_exact_and_noise_is_orthogonal(con: duckdb.DuckDBPyConnectio
     assert np.abs(released[:, p:] - values[:, p:]).min(axis=0).max() > 0
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**31),
     p=st.integers(0, 4),
@@ -125,8 +125,8 @@ def test_collinear_conf_columns_stay_collinear(con: duckdb.DuckDBPyConnection) -
     con.execute("CREATE TABLE u AS SELECT *, 3 * x + 1 AS y FROM t")
     released = matrix(con, "SELECT s, x, y FROM egadp_mask('u', conf=['x', 'y'], key='id') ORDER BY id")
     original = matrix(con, "SELECT s, x, y FROM u ORDER BY id")
-    assert_same_moments(original, released, within=1e-7)
-    np.testing.assert_allclose(released[:, 2], 3 * released[:, 1] + 1, atol=1e-5)
+    assert_same_moments(original, released)
+    np.testing.assert_allclose(released[:, 2], 3 * released[:, 1] + 1, atol=1e-6)
 
 
 def bank_table(con: duckdb.DuckDBPyConnection) -> tuple[np.ndarray, np.ndarray]:
