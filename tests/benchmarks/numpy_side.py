@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tests.benchmarks.report import Line, Report
 from tests.benchmarks.tables import NARROW, Shape, database, make, mask_call
-from tests.benchmarks.timing import COPY, REPEATS, created, interleaved, once
+from tests.benchmarks.timing import COPY, created, interleaved, once
 
 Array = npt.NDArray[np.float64]
 
@@ -29,7 +29,7 @@ def compared(report: Report, rows: int) -> None:
                 "numpy, arrays to arrays": lambda: once(lambda: egadp(s, x, rng)),
                 "numpy, table to table": lambda: _through_duckdb(con, NARROW, rng),
             },
-            REPEATS,
+            repeats=3,
         )
     for name, seconds in found.items():
         report.add(Line.against(name, seconds, found[COPY]))
