@@ -74,6 +74,11 @@ class Blocks:
         residual = self.cov[v, v] - self.cov[:regressors, v].T @ coefficients
         return coefficients, (residual + residual.T) / 2
 
+    def noise_equations(self, regressors: int, coefficients: Array) -> tuple[Array, Array, Array]:
+        """The normal equations of that regression: covariance, coefficients, and what they should give."""
+        v = slice(self.p + self.q, None)
+        return self.cov[:regressors, :regressors], coefficients, self.cov[:regressors, v]
+
     def form(self, on_s: Array, on_x: Array, on_v: Array, *, centre_noise: bool = True) -> LinearForm:
         """Undo the standardisation: a form for columns measured from the statistics' centre."""
         inputs = self.scale[: self.p + self.q, None]

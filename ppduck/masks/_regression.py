@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppduck.errors import listed, quoted
+from ppduck.errors import PpduckError, listed, quoted
 from ppduck.kernels.linear import Blocks, independent
 from ppduck.plan.linear import Request
 from ppduck.values import Array
@@ -12,6 +12,7 @@ from ppduck.values import Array
 # A conf column with a smaller residual share is as good as a function of nonconf: masked, it would be itself to within
 # a thousandth of its standard deviation.
 DETERMINED = 1e-6
+EXACT = 1e-9
 
 
 def regression(blocks: Blocks, request: Request, *, noise_ranks: int) -> tuple[Array, Array]:
@@ -30,6 +31,7 @@ def regression(blocks: Blocks, request: Request, *, noise_ranks: int) -> tuple[A
             + (", or merge small groups." if request.group else ".")
         )
     coefficients, residual = blocks.regression_of_x()
+    refuse_inexact(request, blocks.ss, coefficients, blocks.sx)
     faults = request.faults()
     for name, share in zip(request.conf, np.diag(residual), strict=True):
         if share < DETERMINED:
@@ -49,10 +51,24 @@ def refuse_ill_conditioned(request: Request, coefficients: Array) -> None:
     masked variance multiplied by their squared size.
     """
     size = np.abs(coefficients).sum(axis=0).max(initial=0.0)
-    if 1e-15 * size**2 > 1e-9:
-        names = [*request.features, *request.conf]
-        worst = sorted(names[i] for i in np.argsort(-np.abs(coefficients).max(axis=1))[:2])
-        raise request.refuse(
-            f"columns {listed(worst)} are so nearly collinear{request.where} that moments cannot be kept to 1e-9; "
-            "leave one of them out, or replace one by their difference in a SELECT."
-        )
+    if 1e-15 * size**2 > EXACT:
+        order = np.argsort(-np.abs(coefficients).max(axis=1))
+        raise _nearly_collinear(request, order[:2].tolist())
+
+
+def refuse_inexact(request: Request, covariance: Array, coefficients: Array, cross: Array) -> None:
+    """A column that was taken for a combination of others must be one: the normal equations hold for it too."""
+    missed = np.abs(covariance @ coefficients - cross).max(axis=1, initial=0.0)
+    if missed.max(initial=0.0) > EXACT:
+        partner = covariance[int(missed.argmax())].copy()
+        partner[int(missed.argmax())] = 0
+        raise _nearly_collinear(request, [int(missed.argmax()), int(np.abs(partner).argmax())])
+
+
+def _nearly_collinear(request: Request, columns: list[int]) -> PpduckError:
+    names = [*request.features, *request.conf]
+    worst = sorted({names[i] for i in columns})
+    return request.refuse(
+        f"columns {listed(worst)} are so nearly collinear{request.where} that moments cannot be kept to {EXACT:g}; "
+        "leave one of them out, or replace one by their difference in a SELECT."
+    )

@@ -11,7 +11,7 @@ import numpy as np
 
 from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
 from ppduck.masks._promises import EXACT, EXACT_LOSSES, MANY_RELEASES, NO_GAIN
-from ppduck.masks._regression import refuse_ill_conditioned, regression
+from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact, regression
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.linear import Request
 from ppduck.plan.registry import register
@@ -27,6 +27,7 @@ def orthogonal_form(blocks: Blocks, request: Request, coefficients: Array, alpha
     """Y = u + α·r + e with e orthogonal to [1, S, X] and of covariance ``target``."""
     p = blocks.p
     on_regressors, noise = blocks.residual_noise(p + blocks.q)
+    refuse_inexact(request, *blocks.noise_equations(p + blocks.q, on_regressors))
     scaling = scaled_noise(target, noise)
     removed = on_regressors @ scaling
     on_s = coefficients * (1 - alpha) - removed[:p]

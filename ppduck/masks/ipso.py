@@ -11,7 +11,7 @@ import numpy as np
 
 from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
 from ppduck.masks._promises import EXACT, EXACT_LOSSES
-from ppduck.masks._regression import refuse_ill_conditioned, regression
+from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact, regression
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.linear import Request
 from ppduck.plan.registry import register
@@ -20,6 +20,7 @@ from ppduck.plan.registry import register
 def solve(blocks: Blocks, request: Request) -> LinearForm:
     coefficients, residual = regression(blocks, request, noise_ranks=1)
     on_s, noise = blocks.residual_noise(blocks.p)
+    refuse_inexact(request, *blocks.noise_equations(blocks.p, on_s))
     scaling = scaled_noise(residual, noise)
     total = coefficients - on_s @ scaling
     refuse_ill_conditioned(request, total)

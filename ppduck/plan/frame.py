@@ -321,8 +321,10 @@ class Frame:
         coefficients = iter(self._coefficients())
         for j, column in enumerate(self.roles.conf):
             terms = [*s, *_span(self.mask.reads_x, x, j), *_span(self.mask.reads_v, v, j)]
-            constant = [sql.column(self.centres[self.p + j]), sql.column(next(coefficients))]
-            masked = sql.total([*constant, *(sql.product(term, sql.column(next(coefficients))) for term in terms)])
+            intercept = sql.column(next(coefficients))
+            parts = [sql.product(term, sql.column(next(coefficients))) for term in terms]
+            # The centre comes last, so that a large one costs digits once and not at every term.
+            masked = sql.total([intercept, *parts, sql.column(self.centres[self.p + j])])
             if self.given.get("round"):
                 masked = rounding.rounded(masked, column)
             replace[column.name] = exp.Case().when(sql.column(column.name).is_(exp.null()).not_(), masked)
