@@ -121,8 +121,8 @@ class Planner:
             frame.CHECK,
             runtime.check,
             [
-                *("VARCHAR", "VARCHAR", "BIGINT", "BIGINT[]", "DOUBLE[]", "BIGINT[]", "BIGINT[]", "BIGINT", "BIGINT"),
-                *("VARCHAR", "VARCHAR"),
+                *("VARCHAR", "VARCHAR", "BIGINT", "BIGINT[]", "DOUBLE[]", "BOOLEAN[]", "BIGINT[]", "BIGINT[]"),
+                *("BIGINT", "BIGINT", "VARCHAR", "VARCHAR"),
             ],
             "UBIGINT",
         )

@@ -44,4 +44,5 @@ class Moments:
 
     @property
     def sd(self) -> Array:
-        return np.sqrt(np.diag(self.covariance))
+        # Rounding can take the variance of equal values below zero.
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))

@@ -184,28 +184,23 @@ class Catalog:
             ok = False
         if not ok:
             raise faults.refuse(f"tbl must hold exactly one SELECT between its parentheses; got {text!r}.")
-        columns = self._columns(text)
-        if columns is not None:
-            return Source(text, text, columns, repeatable=False, row_type=self._row_type(text))
         try:
-            self.reader.execute(f"DESCRIBE SELECT * FROM {text}")
+            columns = self._columns(text)
         except Exception as error:
             return Source(text, text, None, repeatable=False, trouble=str(error).splitlines()[0])
-        return Source(text, text, None, repeatable=False)
+        return Source(text, text, columns, repeatable=False, row_type=self._row_type(text))
 
     def _described(self, label: str, name: str) -> Source | None:
-        columns = self._columns(name)
-        if columns is None:
+        try:
+            columns = self._columns(name)
+        except Exception:
             return None
         own_rowid = any(column.name.casefold() == "rowid" for column in columns)
         has_rowid = not own_rowid and self._runs(f"SELECT rowid FROM {name} LIMIT 0")
         return Source(label, name, columns, has_rowid, has_rowid or self._is_file(name), self._row_type(name))
 
-    def _columns(self, source: str) -> tuple[Column, ...] | None:
-        try:
-            rows = self.reader.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-        except Exception:
-            return None
+    def _columns(self, source: str) -> tuple[Column, ...]:
+        rows = self.reader.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         # Constraints are left aside: an open transaction may have replaced the table by one without them.
         return tuple(Column(name, type_) for name, type_, *_ in rows)
 

@@ -179,6 +179,7 @@ class Frame:
             statistics.rows(),
             statistics.missing(raw),
             statistics.peaks(measured),
+            statistics.constant(self.values[self.p :]),
             self._unread(untyped),
             self._unseen(),
             self._count_if(exp.Not(this=exp.paren(no_key))) if no_key is not None else sql.number(0),

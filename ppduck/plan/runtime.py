@@ -34,6 +34,7 @@ def check(
     rows: int,
     nulls: Sequence[int],
     peaks: Sequence[float | None],
+    constant: Sequence[bool | None],
     unread: Sequence[int],
     unseen: Sequence[int],
     keyless: int,
@@ -70,6 +71,9 @@ def check(
                 f"column {quoted(name)} holds NaN or infinity{where}; replace such values by NULL, or leave the rows "
                 "out with a SELECT in tbl."
             )
+    for name, same in zip(spec["conf"], constant, strict=True):
+        if same and rows > 1:
+            faults.add(f"conf column {quoted(name)} is constant{where}; there is nothing to mask in it.")
     for name, count in zip(spec["categories"], unseen, strict=True):
         if count:
             faults.add(
@@ -89,8 +93,8 @@ def check(
 def _shared_keys(key: list[str], rows: int, where: str) -> str:
     if key:
         return (
-            f"key {quoted(', '.join(key))} does not identify the {rows} rows{where}: rows with the same key get the "
-            "same noise. Name a unique column."
+            f"key {quoted(', '.join(key))} does not identify the {rows} rows{where}: most of them share it. "
+            "Name a unique column."
         )
     return f"most of the {rows} rows{where} are copies of each other and would get the same noise; name a unique key."
 
@@ -112,14 +116,17 @@ def solve(
 
 
 def _refuse_few_or_constant(request: Request, moments: Moments, p: int, q: int) -> None:
+    """What is left to refuse once rows that lack a conf column are out."""
     if moments.n < 3:
         raise request.refuse(
             f"only {moments.n} rows{request.where} have every conf column present; at least 3 are needed."
         )
-    spread = moments.sd[p : p + q]
-    peak = np.abs(moments.mean[p : p + q])
     faults = request.faults()
-    for name, sd, mean in zip(request.conf, spread, peak, strict=True):
-        if not sd > 1e-14 * max(mean, 1e-280):
-            faults.add(f"conf column {quoted(name)} is constant{request.where}; there is nothing to mask in it.")
+    for name, sd, mean in zip(request.conf, moments.sd[p : p + q], moments.mean[p : p + q], strict=True):
+        # Equal values leave only the rounding of their sums, which shows against how far they lie from the centre.
+        if not sd > 1e-5 * abs(mean):
+            faults.add(
+                f"conf column {quoted(name)} is constant{request.where} over the rows that have every conf column; "
+                "there is nothing to mask in it."
+            )
     faults.raise_if_any()

@@ -34,6 +34,12 @@ def peaks(values: Sequence[sql.Expr]) -> sql.Expr:
     return sql.array((sql.call("max", sql.call("abs", value.copy())) for value in values), "DOUBLE")
 
 
+def constant(values: Sequence[sql.Expr]) -> sql.Expr:
+    """Whether a column has one value only. Its variance would not tell: the mean of equal values may be rounded."""
+    spans = ((sql.call("min", value.copy()), sql.call("max", value.copy())) for value in values)
+    return sql.array((exp.EQ(this=low, expression=high) for low, high in spans), "BOOLEAN")
+
+
 def digest(row: sql.Expr) -> sql.Expr:
     """A sum over the hashes of rows: the same for the same rows in any order."""
     return sql.call("sum", row)
