@@ -10,6 +10,10 @@ class PpduckError(ValueError):
     """A call that ppduck refuses; DuckDB passes the message on as an InvalidInputException."""
 
 
+class PpduckWarning(UserWarning):
+    """A call that ppduck carries out, though its result will be poor."""
+
+
 def quoted(name: str) -> str:
     """A name as it would be written in SQL, for use in messages."""
     return '"' + name.replace('"', '""') + '"'

@@ -15,19 +15,22 @@ import secrets
 import threading
 import weakref
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 import ppduck.assess
+import ppduck.randomized
 from ppduck.errors import PpduckError
 from ppduck.kernels.noise import WORDS_PER_BLOCK, KeyedNoise
-from ppduck.plan import frame, normals, runtime
+from ppduck.plan import frame, normals, plain, runtime
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import read_arguments
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.registry import Function, function_named, functions
+from ppduck.plan.registry import Function, PlainMacro, function_named, functions
+from ppduck.randomized import mechanism
 
 SECRET_VARIABLE = "PPDUCK_SECRET"
 SHORTEST_SECRET = 16
@@ -102,8 +105,11 @@ class Planner:
             weakref.finalize(con, self._connections.pop, name, None).atexit = False
         self._thread.teaching = True
         try:
+            for statement in _plain_statements():
+                con.execute(statement)
             for function in functions():
-                con.execute(_macro(function, name))
+                if not isinstance(function, PlainMacro):
+                    con.execute(_macro(function, name))
         finally:
             self._thread.teaching = False
 
@@ -128,8 +134,12 @@ class Planner:
         )
         self._add(con, frame.SOLVE, runtime.solve, ["VARCHAR", "VARCHAR", "BIGINT", "DOUBLE[]", "DOUBLE[]"], "DOUBLE[]")
         self._add(con, ppduck.assess.COMPARE, ppduck.assess.compare, *ppduck.assess.COMPARE_TYPES)
-        for blocks in range(1, normals.MOST_BLOCKS + 1):
-            for seeded in (False, True):
+        for name, function, takes, gives in ppduck.randomized.UDFS:
+            self._add(con, name, function, takes, gives)
+        for seeded in (False, True):
+            name = mechanism.draw_function(seeded=seeded)
+            self._add(con, name, self._draws(seeded), ["UBIGINT", "UBIGINT"], "UBIGINT", type="arrow")
+            for blocks in range(1, normals.MOST_BLOCKS + 1):
                 name, words = normals.word_function(blocks, seeded=seeded), self._words(blocks, seeded)
                 self._add(
                     con, name, words, ["UBIGINT", "UBIGINT"], f"UBIGINT[{WORDS_PER_BLOCK * blocks}]", type="arrow"
@@ -141,12 +151,17 @@ class Planner:
             return "SELECT NULL"  # DuckDB 1.4 binds the body of a macro when it is made
         function = function_named(name)
         cursor = self._cursor(asking)
+        outermost = getattr(self._thread, "read_levels", None) is None
+        if outermost:
+            self._thread.read_levels = {}
         try:
             _move(cursor, *place)
-            catalog = Catalog(Taught(cursor, self))
+            catalog = Catalog(Taught(cursor, self), self._thread.read_levels)
             given = read_arguments(name, function.parameters, texts, catalog.evaluate)
             return function.plan(catalog, given)
         finally:
+            if outermost:
+                self._thread.read_levels = None
             cursor.close()
 
     def _cursor(self, asking: str) -> duckdb.DuckDBPyConnection:
@@ -165,6 +180,14 @@ class Planner:
             return pa.FixedSizeListArray.from_arrays(flat, WORDS_PER_BLOCK * blocks)
 
         return words
+
+    def _draws(self, seeded: bool) -> Callable[[Any, Any], pa.Array]:
+        def draws(first: Any, second: Any) -> pa.Array:
+            noise = self._seeded if seeded else self._noise
+            found = noise.draws(first.to_numpy(), second.to_numpy())
+            return pa.Array.from_buffers(pa.uint64(), len(found), [None, pa.py_buffer(found)])
+
+        return draws
 
     def _add(
         self,
@@ -234,6 +257,14 @@ def _macro(function: Function, connection: str) -> str:
         f"CREATE OR REPLACE TEMP MACRO {function.name}({takes}) AS TABLE "
         f"FROM query({PLAN}({name}, {asking}, {place}, CAST([{texts}] AS VARCHAR[])))"
     )
+
+
+@cache
+def _plain_statements() -> list[str]:
+    """What makes the plain macros; those that ppduck also plans are left to the planner."""
+    with duckdb.connect() as con:
+        statements = [statement.query for statement in con.extract_statements(plain.text())]
+    return plain.as_temporary(statements, (f.name for f in functions() if isinstance(f, PlainMacro)))
 
 
 def _quoted(name: str) -> str:

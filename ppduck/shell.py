@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,7 @@ import duckdb
 from duckdb import StatementType as Kind
 
 import ppduck
-from ppduck.errors import PpduckError
+from ppduck.errors import PpduckError, PpduckWarning
 
 MOST_ROWS = 40
 WIDTH_WITHOUT_TERMINAL = 120
@@ -54,6 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")  # boxes must print whatever the locale says
+    warnings.simplefilter("always", PpduckWarning)
+    warnings.showwarning = _show_warning
     parser = _parser()
     arguments = parser.parse_intermixed_args(argv)
     file, database = _places(parser, arguments)
@@ -71,6 +74,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not isinstance(error, BrokenPipeError):
             print(f"Error: cannot write the results: {error.strerror}", file=sys.stderr)
     return 1
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"Warning: {message}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -13,7 +13,7 @@ LAYERS = [
     ("errors", "values", "version"),
     ("kernels",),
     ("plan",),
-    ("masks",),
+    ("masks", "randomized"),
     ("assess",),
     ("extension",),
     ("__init__",),

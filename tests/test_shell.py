@@ -395,3 +395,16 @@ def test_sql_meets_neither_the_programs_variables_nor_a_progress_bar() -> None:
     done = run("-c", "SELECT (current_setting('enable_progress_bar')::INT + 1)::INT AS a", "-c", "FROM con")
     assert done.stdout == ONE_AS_A
     assert done.stderr.startswith("Error: Catalog Error: Table with name con does not exist!")
+
+
+def test_warnings_are_said_plainly_and_every_time() -> None:
+    query = "FROM rr_reconstruct('(SELECT i % 2 AS c FROM range(9) r(i))', ['c'], p=0.502);"
+    ran = run("-c", query + query)
+    assert ran.returncode == 0, ran.stderr
+    assert (
+        ran.stderr.count(
+            'Warning: rr_reconstruct on "(SELECT i % 2 AS c FROM range(9) r(i))": the matrix of column "c"'
+        )
+        == 2
+    )
+    assert ".py" not in ran.stderr

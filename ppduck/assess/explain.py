@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlglot import exp
 
-from ppduck import masks
+from ppduck import masks, randomized
+from ppduck.assess import explain_randomized
 from ppduck.errors import Faults, listed, near_miss
 from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
-from ppduck.plan.arguments import Parameter
-from ppduck.plan.catalog import Catalog
-from ppduck.plan.linear import COMMON, COMMON_NAMES, LinearMask
+from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.catalog import Catalog, Source
+from ppduck.plan.linear import COMMON, LinearMask
 from ppduck.plan.registry import Function, functions, register
 from ppduck.plan.roles import FEW_LEVELS, Roles, assign
+from ppduck.randomized.mechanism import RandomizingMask, resolve
 
 NAME = "mask_explain"
 COLUMNS = ("column", "role", "note")
@@ -23,31 +26,50 @@ Row = tuple[str | None, str, str]
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     mask = _mask(given["mask"])
-    own = {name: value for name, value in given.items() if name != "mask"}
-    _refuse_other_parameters(mask, own)
+    own = _own_parameters(mask, {name: value for name, value in given.items() if name != "mask"})
+    if isinstance(mask, RandomizingMask):
+        call = resolve(mask.name, catalog, own)
+        key = _key(call.source, call.key, "the whole row, and which of equal rows it is")
+        return f"{sql.table_of(COLUMNS, explain_randomized.rows(call))} UNION ALL {key}"
+    assert isinstance(mask, LinearMask)
     roles = assign(mask.name, catalog, own, uses_nonconf=mask.reads_s)
     mask.plan(catalog, own)  # whatever the mask would refuse while planning, refuse here too
     rows = [*_columns(mask, roles, own), *_promises(mask, own)]
-    return f"{sql.table_of(COLUMNS, rows)} UNION ALL {_key(roles)}"
+    used = [*(column.name for column in roles.conf), *roles.nonconf, *roles.by]
+    key = _key(roles.source, roles.key, "all used columns", [sql.column(name) for name in used])
+    return f"{sql.table_of(COLUMNS, rows)} UNION ALL {key}"
 
 
-def _mask(name: str) -> LinearMask:
-    masks = {function.name: function for function in functions() if isinstance(function, LinearMask)}
+def _masks() -> dict[str, Function]:
+    kinds = (LinearMask, RandomizingMask)
+    return {function.name: function for function in functions() if isinstance(function, kinds)}
+
+
+def _mask(name: str) -> Function:
+    masks = _masks()
     if name not in masks:
         raise Faults(NAME).refuse(f"there is no mask {name!r}.{near_miss(name, masks)} Masks: {listed(masks)}.")
     return masks[name]
 
 
-def _refuse_other_parameters(mask: LinearMask, given: dict[str, Any]) -> None:
-    """The explanation takes what any mask takes; a mask takes only its own."""
+def _own_parameters(mask: Function, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments as the mask itself reads them: the explanation takes what any mask takes."""
     faults = Faults(NAME)
-    for name in given:
-        if name not in {parameter.name for parameter in mask.parameters}:
+    known = {parameter.name: parameter for parameter in mask.parameters}
+    own = {}
+    for name, value in given.items():
+        if name not in known:
             faults.add(f"{mask.name} has no parameter {name!r}.")
+            continue
+        try:
+            own[name] = known[name].read(value)
+        except MisreadError as misread:
+            faults.add(f"{name} of {mask.name} {misread}, got {value!r}.")
     for parameter in mask.parameters:
         if parameter.default is None and parameter.name not in given:
             faults.add(f"parameter {parameter.name!r} of {mask.name} is missing: {parameter.doc}.")
     faults.raise_if_any()
+    return own
 
 
 def _columns(mask: LinearMask, roles: Roles, given: dict[str, Any]) -> list[Row]:
@@ -102,16 +124,16 @@ def _promises(mask: LinearMask, given: dict[str, Any]) -> list[Row]:
     return rows
 
 
-def _key(roles: Roles) -> str:
+def _key(source: Source, named: Sequence[str], content: str, of: Sequence[sql.Expr] = ()) -> str:
     """The row about the noise key; whether it is unique is counted when the explanation is read."""
-    if roles.key:
-        label, what = ", ".join(roles.key), "named as key"
-        key = [sql.column(name) for name in roles.key]
-    elif roles.source.has_rowid:
+    if named:
+        label, what = ", ".join(named), "named as key"
+        key = [sql.column(name) for name in named]
+    elif source.has_rowid:
         label, what, key = "rowid", "the table's row number, as no key is named", [sql.column("rowid")]
     else:
-        label, what = "all used columns", "the content of the row, as there is no row number and no key is named"
-        key = [sql.column(name) for name in [*(column.name for column in roles.conf), *roles.nonconf, *roles.by]]
+        label, what = content, "the content of the row, as there is no row number and no key is named"
+        key = list(of) or [sql.column("_pp_row")]
     distinct = sql.call("count", exp.Distinct(expressions=[sql.call("hash", *key)]))
     verdict = sql.call(
         "if",
@@ -124,22 +146,25 @@ def _key(roles: Roles) -> str:
         sql.text(" rows: "), verdict,
     )  # fmt: skip
     columns = [sql.text(label), sql.text("key"), note]
-    return sql.select(columns, f'{roles.source.sql} AS "_pp_row"')
+    return sql.select(columns, f'{source.sql} AS "_pp_row"')
 
 
 def _parameters() -> tuple[Parameter, ...]:
-    """tbl and conf as everywhere, then whatever any mask takes."""
-    seen: dict[str, Parameter] = {}
-    for function in functions():
-        if isinstance(function, LinearMask):
-            for parameter in function.parameters:
-                if parameter.name not in COMMON_NAMES:
-                    seen[parameter.name] = Parameter(parameter.name, parameter.read, parameter.doc, "NULL")
+    """tbl and conf first, then whatever any mask takes, to be read by the mask itself."""
+    seen = {name: Parameter(name, _as_it_is, "as the mask takes it", "NULL") for name in ("conf",)}
+    for function in _masks().values():
+        for parameter in function.parameters[1:]:
+            seen.setdefault(parameter.name, Parameter(parameter.name, _as_it_is, parameter.doc, "NULL"))
     mask = Parameter("mask", arguments.words, "the name of a mask, such as 'egadp_mask'")
-    return (mask, *COMMON[:2], *seen.values(), *COMMON[2:])
+    return (mask, COMMON[0], *seen.values())
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 assert masks.__all__, "the masks must be registered before their parameters can be gathered"
+assert randomized.__all__, "and so must those that randomize"
 FUNCTION = register(
     Function(
         NAME,

@@ -13,6 +13,7 @@ Words = npt.NDArray[np.uint64]
 WORDS_PER_BLOCK = 2
 NORMALS_PER_WORD = 2
 NORMALS_PER_BLOCK = WORDS_PER_BLOCK * NORMALS_PER_WORD
+_DRAWS = np.uint64(0x7070_6475_636B_7272)  # keeps draws apart from words, whose tweaks are hashes
 
 
 class KeyedNoise:
@@ -30,6 +31,17 @@ class KeyedNoise:
         plain = np.empty((len(keys), blocks, WORDS_PER_BLOCK), dtype="<u8")
         plain[:, :, 0] = keys[:, None]
         plain[:, :, 1] = tweaks[:, None] + np.arange(blocks, dtype=np.uint64)
+        return self._sealed(plain)
+
+    def draws(self, first: Words, second: Words) -> Words:
+        """A word a row: its low 32 bits belong to the first key, its high 32 bits to the second."""
+        plain = np.empty((len(first), 2, WORDS_PER_BLOCK), dtype="<u8")
+        plain[:, 0, 0], plain[:, 1, 0] = first, second
+        plain[:, :, 1] = _DRAWS
+        halves = self._sealed(plain).view("<u4").reshape(len(first), -1)
+        return np.ascontiguousarray(halves[:, :: halves.shape[1] // 2]).view("<u8").reshape(-1)
+
+    def _sealed(self, plain: Words) -> Words:
         # update_into wants room for a block more than it writes.
         sealed = np.empty(plain.nbytes + 15, dtype=np.uint8)
         # An encryptor serves one thread at a time; list.pop and append are atomic.

@@ -156,7 +156,7 @@ def _read_one(function: str, argument: str | None, slot: str, evaluate: Callable
     try:
         return slot, _value(body, declared)
     except _NotALiteralError:
-        return slot, evaluate(body.sql(dialect="duckdb"))
+        return slot, _renamed(evaluate(body.sql(dialect="duckdb")), declared)
 
 
 class _NotALiteralError(Exception):
@@ -190,6 +190,14 @@ def _value(node: exp.Expr, declared: exp.Expr | None = None) -> Any:
             return _map(node)
         case _:
             raise _NotALiteralError
+
+
+def _renamed(value: Any, declared: exp.Expr | None) -> Any:
+    """A struct of expressions has lost its names on the way; its declared type still has them."""
+    if not isinstance(value, dict) or not isinstance(declared, exp.DataType):
+        return value
+    names = [field.name for field in declared.expressions]
+    return dict(zip(names, value.values(), strict=True)) if len(names) == len(value) else value
 
 
 def _struct(node: exp.Struct, declared: exp.Expr | None) -> dict[str, Any]:

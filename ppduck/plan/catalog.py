@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -93,10 +94,26 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Home:
+    """Where a table or view is, and the statement that made it, if it is a view."""
+
+    database: str
+    schema: str
+    name: str
+    created: str | None
+
+    @property
+    def sql(self) -> str:
+        return ".".join(sql.render(sql.name(part)) for part in (self.database, self.schema, self.name))
+
+
+@dataclass(frozen=True)
 class Catalog:
     """The database as one connection's planner sees it."""
 
     reader: Reader
+    # Levels that were read while this call is planned: a view is planned several times on the way.
+    read_levels: dict[tuple[str, str, int], list[str] | None] = field(default_factory=dict)
 
     def evaluate(self, expression: str) -> Any:
         """The value of a constant expression that is no plain literal."""
@@ -122,6 +139,10 @@ class Catalog:
             )
         return Source(stripped, candidates[0], None)
 
+    def columns_of(self, source: Source) -> tuple[Column, ...]:
+        """The columns of a source, asked anew: views are planned again on the way."""
+        return self._columns(source.sql)
+
     def tables(self) -> list[str]:
         query = (
             "SELECT table_name FROM duckdb_tables() WHERE NOT internal "
@@ -129,23 +150,67 @@ class Catalog:
         )
         return [row[0] for row in self.reader.execute(query).fetchall()]
 
-    def unseen(self, source: Source) -> str:
+    def unseen(self, source: Source, remedy: str = "name every column to use: conf := […], nonconf := […].") -> str:
         """What to say of a table that is missing here, or only invisible from here."""
         why = f" DuckDB says: {source.trouble}" if source.trouble else near_miss(source.label, self.tables())
         return (
             f"the planner cannot see {quoted(source.label)}.{why} If it is a temporary table, a registered data "
-            "frame or not yet committed, name every column to use: conf := […], nonconf := […]."
+            f"frame or not yet committed, {remedy}"
         )
 
     def levels(self, source: Source, column: Column, at_most: int) -> list[str] | None:
-        """The distinct values of a category in order, or None where there are more than that."""
+        """The distinct values of a category as texts, in the order of their type; None where there are more."""
         name = sql.column(column.name)
         if column.is_enum:
             found = self.evaluate(f"enum_range(NULL::{column.type})")
             return list(found) if len(found) <= at_most else None
+        wanted = (source.sql, column.name, at_most)
+        if wanted not in self.read_levels:
+            self.read_levels[wanted] = self._read_levels(source, name, at_most)
+        return self.read_levels[wanted]
+
+    def _read_levels(self, source: Source, name: sql.Expr, at_most: int) -> list[str] | None:
         query = sql.select([sql.named(name, "level")], source.sql, where=sql.present([name]))
-        rows = self.reader.execute(f"SELECT DISTINCT level FROM ({query}) LIMIT {at_most + 1}").fetchall()
-        return sorted(row[0] for row in rows) if len(rows) <= at_most else None
+        distinct = f"SELECT DISTINCT level FROM ({query}) LIMIT {at_most + 1}"
+        rows = self.reader.execute(f"SELECT CAST(level AS VARCHAR) FROM ({distinct}) ORDER BY level").fetchall()
+        return [row[0] for row in rows] if len(rows) <= at_most else None
+
+    def counts(self, source: Source, column: Column, levels: Sequence[str | None]) -> list[int]:
+        """How many rows have each of these levels."""
+        name = sql.column(column.name)
+        query = sql.select([sql.named(sql.cast(name, "VARCHAR"), "level")], source.sql)
+        rows = self.reader.execute(f"SELECT level, count(*) FROM ({query}) GROUP BY level").fetchall()
+        counts = dict(rows)
+        return [counts.get(level, 0) for level in levels]
+
+    def as_type(self, value: object, type_: str) -> str | None:
+        """A value as the text that a type gives it; None where the type has no such value."""
+        if isinstance(value, (float, Decimal)) and Column("", type_).is_integer and value % 1:
+            return None  # a cast would round it
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        query = f"SELECT CAST(TRY_CAST(CAST(? AS VARCHAR) AS {type_}) AS VARCHAR)"
+        found = self.reader.execute(query, [text]).fetchone()[0]
+        return None if found is None else str(found)
+
+    def homes(self, name: str) -> list[Home]:
+        """Where a table or view of that name is, as far as the planner can see; the most likely place first."""
+        *places, own = _parts(name)
+        query = (
+            "SELECT database_name, schema_name, name, created FROM ("
+            "SELECT database_name, schema_name, view_name AS name, sql AS created FROM duckdb_views() "
+            "WHERE NOT internal "
+            "UNION ALL SELECT database_name, schema_name, table_name, NULL FROM duckdb_tables() WHERE NOT internal) "
+            "WHERE lower(name) = lower(?) "
+            "ORDER BY database_name = current_database() DESC, schema_name = current_schema() DESC"
+        )
+        found = [Home(*row) for row in self.reader.execute(query, [own]).fetchall()]
+        folded = [place.casefold() for place in places]
+        if len(folded) == 2:
+            return [home for home in found if [home.database.casefold(), home.schema.casefold()] == folded]
+        if len(folded) == 1:
+            own_schemas = [home for home in found if home.schema.casefold() == folded[0]]
+            return own_schemas or [home for home in found if home.database.casefold() == folded[0]]
+        return found
 
     def few_valued(self, source: Source, columns: Sequence[Column], at_most: int) -> dict[str, list[str]]:
         """Which of these categories have few levels, and which levels; a short look rules names out."""

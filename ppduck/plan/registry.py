@@ -25,6 +25,11 @@ class Function:
         return f"{self.name}({', '.join(parameter.signature for parameter in self.parameters)})"
 
 
+@dataclass(frozen=True)
+class PlainMacro(Function):
+    """A function that is a macro of ``sql/ppduck.sql``: it needs no planning, and no Python."""
+
+
 _FUNCTIONS: dict[str, Function] = {}
 
 

@@ -64,7 +64,7 @@ def assign(function: str, catalog: Catalog, given: dict[str, Any], *, uses_nonco
         faults.add(f"names that begin with {sql.RESERVED!r} are ppduck's own; rename column {listed(reserved)}.")
 
     def resolve(parameter: str) -> list[Column]:
-        return _resolve(faults, source, parameter, given.get(parameter, []))
+        return resolve_columns(faults, source, parameter, given.get(parameter, []))
 
     conf, by, key, drop = resolve("conf"), resolve("by"), resolve("key"), resolve("drop")
     if not given["conf"]:
@@ -75,9 +75,9 @@ def assign(function: str, catalog: Catalog, given: dict[str, Any], *, uses_nonco
                 f"conf names column {quoted(column.name)} of type {column.type}; only numeric columns can be masked."
             )
     named = resolve("nonconf") if "nonconf" in given else None
-    _refuse_overlap(faults, {"conf": conf, "nonconf": named or [], "by": by, "drop": drop}, "conf")
-    _refuse_overlap(faults, {"nonconf": named or [], "by": by}, "nonconf")
-    _refuse_overlap(faults, {"key": key, "conf": conf}, "key")
+    refuse_overlap(faults, {"conf": conf, "nonconf": named or [], "by": by, "drop": drop}, "conf")
+    refuse_overlap(faults, {"nonconf": named or [], "by": by}, "nonconf")
+    refuse_overlap(faults, {"key": key, "conf": conf}, "key")
     faults.raise_if_any()
 
     features: list[Feature] = []
@@ -148,7 +148,8 @@ def _nonconf(
     return named, levels
 
 
-def _resolve(faults: Faults, source: Source, parameter: str, names: Sequence[str]) -> list[Column]:
+def resolve_columns(faults: Faults, source: Source, parameter: str, names: Sequence[str]) -> list[Column]:
+    """The columns that a parameter names, with a fault for each that is missing or named twice."""
     found: list[Column] = []
     for name in names:
         # Without a catalogue the name is taken at its word; DuckDB will say if there is no such column.
@@ -166,7 +167,7 @@ def _resolve(faults: Faults, source: Source, parameter: str, names: Sequence[str
     return found
 
 
-def _refuse_overlap(faults: Faults, groups: dict[str, list[Column]], of: str) -> None:
+def refuse_overlap(faults: Faults, groups: dict[str, list[Column]], of: str) -> None:
     """A column cannot play part ``of`` and another of the parts given."""
     mine = {column.name.casefold() for column in groups[of]}
     for other, columns in groups.items():

@@ -134,3 +134,8 @@ def joined(left: str, right: str, on: Sequence[tuple[Expr, Expr]]) -> str:
         return f"{left} CROSS JOIN {right}"
     pairs = [render(exp.NullSafeEQ(this=a.copy(), expression=b.copy())) for a, b in on]
     return f"{left} JOIN {right} ON {' AND '.join(pairs)}"
+
+
+def raw(text: str) -> Expr:
+    """SQL that is written already; every name and literal in it must be rendered by the caller."""
+    return exp.Var(this=text)

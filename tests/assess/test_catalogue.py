@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import duckdb
 import pytest
 
@@ -23,7 +25,7 @@ def test_catalogue_is_complete(con: duckdb.DuckDBPyConnection) -> None:
         assert signature.startswith(f"{name}(")
         assert len(description) > 20
         if name.endswith("_mask"):
-            assert any(year in reference for year in ("1986", "1999", "2003", "2005", "2008"))
+            assert re.search(r"\b(19|20)\d\d\b", reference)
 
 
 def test_every_function_is_a_macro_that_duckdb_knows(con: duckdb.DuckDBPyConnection) -> None:

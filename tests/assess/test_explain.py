@@ -57,6 +57,32 @@ def test_promises_are_told_for_every_mask(customers: duckdb.DuckDBPyConnection, 
     assert any("rounding" in note for note in lost)
 
 
+def test_randomizing_masks(customers: duckdb.DuckDBPyConnection) -> None:
+    design = "p={'region': 0.8, 'member': 0.9}, drop=['name']"
+    rows = explained(customers, f"'rr_mask', 'customers', {design}, key='id'")
+    roles = {column: role for column, role, _ in rows if column}
+    assert roles == {
+        "id": "key", "s1": "not used", "s2": "not used", "member": "randomized", "region": "randomized",
+        "name": "dropped", "x1": "not used", "x2": "not used",
+    }  # fmt: skip
+    notes = {column: note for column, role, note in rows if role == "randomized"}
+    assert notes == {
+        "region": "kept with probability 0.8, else one of its 3 other levels; epsilon 2.48",
+        "member": "kept with probability 0.9, else its other level; epsilon 2.2",
+    }
+    assert any("epsilon 4.68" in note for _, role, note in rows if role == "guaranteed")
+    lost = [note for _, role, note in rows if role == "not guaranteed"]
+    assert any("which levels occur" in note for note in lost)
+    assert not any("seeded" in note or "name a key" in note for note in lost)
+    invariant = explained(customers, "'pram_mask', '(FROM customers)', conf=['region'], p=0.8, invariant=true, seed=1")
+    assert any("published by its 4×4 matrix, kept with" in note for _, _, note in invariant)
+    assert any("expected share of every level" in note for _, role, note in invariant if role == "guaranteed")
+    assert any("seeded draws" in note for _, role, note in invariant if role == "not guaranteed")
+    [(key, said)] = [(column, note) for column, role, note in invariant if role == "key"]
+    assert key == "the whole row, and which of equal rows it is"
+    assert "1000 values in 1000 rows: unique" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -65,6 +91,12 @@ def test_promises_are_told_for_every_mask(customers: duckdb.DuckDBPyConnection, 
         ("'noise_mask', 'customers', conf=['x1'], level=0", "level 0 would pass the confidential values through"),
         ("'sufficiency_mask', 'customers', conf=['x1']", "give either alpha"),
         ("'noise_mask', 'customers', conf=['x1']", "parameter 'level' of noise_mask is missing"),
+        ("'rr_mask', 'customers', p={'region': 2}", "p of rr_mask must be above 0 and at most 1"),
+        ("'rr_mask', 'customers', p={'regio': 0.9}", r'rr_mask on "customers": p or matrix names column "regio"'),
+        (
+            "'rr_mask', 'customers', p={'region': 0.9}, on_null='mean'",
+            "on_null of rr_mask takes one of 'keep', 'level'",
+        ),
         ("'egadp_mask', 'customers', conf=['x1'], alpha=0.5", "egadp_mask has no parameter 'alpha'"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from tests.benchmarks import masks
+from tests.benchmarks import masks, randomized
 from tests.benchmarks.large import large
 from tests.benchmarks.linearity import linearity
 from tests.benchmarks.numpy_side import compared
@@ -19,6 +19,8 @@ BENCHMARKS: dict[str, Callable[[Report, int], None]] = {
     "wide": masks.wide,
     "numpy": compared,
     "linearity": linearity,
+    "randomized": randomized.masks,
+    "reconstruction": randomized.reconstruction,
     "sdcmicro": add_noise,
     "large": large,
 }

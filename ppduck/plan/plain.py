@@ -1,0 +1,42 @@
+"""The plain SQL macros of ``sql/ppduck.sql``, which any DuckDB shell can read and ppduck loads as temporary ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import resources
+
+from ppduck.plan.arguments import Parameter
+from ppduck.plan.registry import PlainMacro, register
+
+_WORD = re.compile(r"\w+")
+_CREATE = re.compile(r"CREATE OR REPLACE MACRO (\w+)\(")
+
+
+@cache
+def text() -> str:
+    return resources.files("ppduck.sql").joinpath("ppduck.sql").read_text(encoding="utf-8")
+
+
+def as_temporary(statements: Sequence[str], wanted: Iterable[str]) -> list[str]:
+    """The statements that make temporary macros of these names, and of the helpers that they call."""
+    needed = set(wanted)
+    found = []
+    for statement in reversed(statements):  # a helper stands before those that call it
+        created = _CREATE.search(statement)
+        if created and created[1] in needed:
+            needed |= set(_WORD.findall(statement))
+            found.append(statement[: created.start()] + f"CREATE OR REPLACE TEMP MACRO {statement[created.start(1) :]}")
+    return found[::-1]
+
+
+def plain_macro(name: str, parameters: tuple[Parameter, ...], summary: str, reference: str) -> PlainMacro:
+    """Registers a macro of the file, for the catalogue; loading it is the extension's work."""
+
+    def plan(catalog: object, given: object) -> str:
+        raise NotImplementedError(f"{name} is plain SQL and is never planned")
+
+    macro = PlainMacro(name, parameters, plan, summary, reference)
+    register(macro)
+    return macro

@@ -1,0 +1,23 @@
+"""Randomized response: categories published at random, and what can be known from them, one file a function."""
+
+from ppduck.randomized import (
+    association_measures,
+    mechanism,
+    pram_mask,
+    rr_association,
+    rr_covariance,
+    rr_mask,
+    rr_privacy,
+    rr_reconstruct,
+    rr_rules,
+    rr_rules_accuracy,
+)
+
+_SOLVERS = (rr_association, rr_covariance, rr_reconstruct, rr_rules, rr_rules_accuracy)
+# What DuckDB is taught to call: name, function, types of arguments, type of the result.
+UDFS = [
+    (mechanism.CHECK, mechanism.check, *mechanism.CHECK_TYPES),
+    *((module.SOLVE, module.solve, *module.SOLVE_TYPES) for module in _SOLVERS),
+]
+
+__all__ = ["UDFS", "association_measures", "mechanism", "pram_mask", "rr_mask", "rr_privacy"]

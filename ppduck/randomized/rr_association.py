@@ -1,0 +1,117 @@
+"""rr_association(): association measures of the table before randomization, with delta-method errors.
+
+var g(π̂) = ∇gᵀ cov(π̂) ∇g (Guo 2010, section 3.3.1), the gradient by one complex step for every
+measure. Where the moment estimate has a negative cell, the measures are those of the maximum of
+the likelihood. χ² and its kin are zero at independence and so is their gradient: there they are
+estimated too high, and the delta method, being of first order, says nothing about their error. They
+have no error and no range unless the published table rejects independence at the same level. That
+test is the naive χ² itself: columns that are randomized independently of each other stay
+independent (Result 9).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+
+from ppduck.errors import Faults, quoted
+from ppduck.kernels import association
+from ppduck.kernels.randomized import Reconstruction, half_width
+from ppduck.plan import arguments
+from ppduck.plan.arguments import Parameter
+from ppduck.plan.catalog import Catalog
+from ppduck.plan.registry import Function, register
+from ppduck.randomized import cells
+from ppduck.randomized.cells import Cells
+from ppduck.randomized.published import read_published
+
+NAME = "rr_association"
+SOLVE = "ppduck_rr_association"
+MOST_CELLS = 1_000
+_ROUNDING = 1e-12
+_FLAT_AT_INDEPENDENCE = {
+    *("chi2", "g2", "mutual_information", "concentration", "uncertainty", "cramers_v", "j_measure"),
+}
+_ROW = "STRUCT(measure VARCHAR, estimate DOUBLE, std_error DOUBLE, lower DOUBLE, upper DOUBLE, naive DOUBLE)"
+SOLVE_TYPES = (cells.ARGUMENTS, f"{_ROW}[]")
+
+
+def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+    names = [*given["a"], *given.get("b", [])]
+    published = read_published(NAME, catalog, given, names)
+    if len(names) < 2:
+        raise published.faults().refuse("an association needs two columns, such as 'gender', 'disease'.")
+    table = Cells(published, MOST_CELLS, given.get("on_null", "drop"))
+    table.refuse_too_many(catalog)
+    statement = table.statement(SOLVE, cells.chosen(given))
+    return statement.finish('SELECT unnest("_pp_row") FROM (SELECT unnest("_pp_r") AS "_pp_row" FROM "_pp_solved")')
+
+
+def solve(
+    specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
+    counts: Sequence[int | None] | None, strangers: int,
+) -> list[dict[str, Any]]:  # fmt: skip
+    spec = cells.specification(specification)
+    found = cells.reconstruction(spec, sizes, numbers, counts, strangers)
+    if min(sizes) < 2:
+        name = spec["columns"][list(sizes).index(min(sizes))]["column"]
+        raise Faults(NAME, spec["table"]).refuse(f"column {quoted(name)} has a single level; association needs two.")
+    estimate = cells.estimated(spec, found, "mle")
+    estimate = np.where(np.abs(estimate) < _ROUNDING, 0.0, estimate)
+    covariance = found.covariance(estimate)
+    level = spec.get("level", 0.95)
+    reach = half_width(level, spec.get("range", "normal"))
+    dependent = _rejects_independence(found, level)
+    rows = []
+    for name, measure in association.measures_for(estimate.shape).items():
+        value = association.value(measure, estimate, found.n)
+        slope = association.gradient(measure, estimate, found.n)
+        known = np.all(np.isfinite(slope)) and (dependent or name not in _FLAT_AT_INDEPENDENCE)
+        variance = float(slope @ covariance @ slope) if known else math.nan
+        error = math.sqrt(max(variance, 0.0)) if math.isfinite(variance) else math.nan
+        naive = association.value(measure, found.observed, found.n)
+        row = (value, error, value - reach * error, value + reach * error, naive)
+        rows.append({"measure": name, **dict(zip(_NUMBERS, map(_known, row), strict=True))})
+    return rows
+
+
+def _rejects_independence(found: Reconstruction, level: float) -> bool:
+    """Whether the published table, without levels that never occur, is far from the product of its margins."""
+    table = found.observed
+    for axis in range(table.ndim):
+        margin = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
+        table = np.compress(margin > 0, table, axis=axis)
+    freedom = table.size - 1 - sum(size - 1 for size in table.shape)
+    statistic = association.value(association.measures_for(table.shape)["chi2"], table, found.n)
+    return freedom > 0 and bool(statistic > chi2.ppf(level, freedom))
+
+
+_NUMBERS = ("estimate", "std_error", "lower", "upper", "naive")
+
+
+def _known(value: float) -> float | None:
+    """NULL rather than NaN for what is not defined."""
+    return None if math.isnan(value) else value
+
+
+FUNCTION = register(
+    Function(
+        NAME,
+        (
+            cells.TBL,
+            Parameter("a", arguments.columns, "the first column, or a list of columns"),
+            Parameter("b", arguments.columns, "the second column", "NULL"),
+            *cells.DESIGN,
+            cells.LEVEL,
+            cells.RANGE,
+            cells.TARGET,
+        ),
+        plan,
+        "Association measures of the table before randomization, with errors and ranges; naive is as published.",
+        "Guo (2010), section 3.3; Tan, Kumar & Srivastava (2004), Information Systems 29",
+    )
+)

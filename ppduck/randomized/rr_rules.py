@@ -1,0 +1,68 @@
+"""rr_rules(): association rules of the baskets before randomization, with ranges and a verdict.
+
+Support ŝ = π̂_{1…1} with a normal range (Guo 2010, Result 1); confidence ĉ = ŝ_XY/ŝ_X with a range
+about its expectation (3.4) from its variance (3.5) (Results 2 and 3). 'frequent': even the lower
+bounds reach both limits; 'possible': the upper bounds do; 'no': they do not.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.catalog import Catalog
+from ppduck.plan.registry import Function, register
+from ppduck.randomized import baskets
+from ppduck.randomized.cells import TBL
+from ppduck.randomized.design import MATRIX, P
+from ppduck.randomized.published import read_published
+
+NAME = "rr_rules"
+SOLVE = "ppduck_rr_rules"
+_NUMBERS = ("support", "s_low", "s_high", "confidence", "c_low", "c_high")
+_ROW = (
+    "STRUCT(antecedent VARCHAR[], consequent VARCHAR[], "
+    + ", ".join(f"{name} DOUBLE" for name in _NUMBERS)
+    + ", verdict VARCHAR)"
+)
+SOLVE_TYPES = (["VARCHAR", *baskets.SIDE], f"{_ROW}[]")
+
+
+def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+    published = read_published(NAME, catalog, given, given["columns"])
+    baskets.refuse_other_than_bits(published)
+    statement = sql.Statement()
+    baskets.gathered(statement, "_pp_baskets", published.source.sql, [column.name for column in published.columns])
+    spec = sql.text(json.dumps(baskets.specification(published, given)))
+    answer = sql.call("unnest", sql.call(SOLVE, spec, *baskets.arguments_of("_pp_baskets")))
+    rows = sql.select([sql.named(answer, "_pp_row")], '"_pp_baskets"')
+    return statement.finish(f'SELECT unnest("_pp_row") FROM ({rows})')
+
+
+def solve(specification: str, words: Sequence[Sequence[int | None]], counts: Sequence[int]) -> list[dict[str, Any]]:
+    spec = json.loads(specification)
+    published = baskets.randomized(spec, baskets.read(spec, spec["table"], words, counts))
+    names, limits = spec["columns"], baskets.limits(spec)
+    return [
+        {
+            "antecedent": [names[item] for item in rule.antecedent],
+            "consequent": [names[item] for item in rule.consequent],
+            **{name: None if math.isnan(getattr(rule, name)) else getattr(rule, name) for name in _NUMBERS},
+            "verdict": rule.verdict(limits),
+        }
+        for rule in baskets.rules_of(spec, published)
+    ]
+
+
+FUNCTION = register(
+    Function(
+        NAME,
+        (TBL, baskets.COLUMNS, P, MATRIX, *baskets.LIMITS),
+        plan,
+        "Association rules of randomized baskets: support and confidence with ranges, and what they allow to say.",
+        "Guo (2010), sections 3.2.2 and 3.2.3; Rizvi & Haritsa (2002), VLDB",
+    )
+)

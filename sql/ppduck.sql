@@ -1,0 +1,312 @@
+-- Tables of counts, randomized response and its privacy in plain DuckDB SQL, without Python.
+-- In the DuckDB shell: .read sql/ppduck.sql
+--   FROM association_measures('survey', 'smokes', 'drinks')
+--   FROM chi2_independence('survey.csv', ['smokes', 'drinks', 'region'])
+--   FROM rr_reconstruct('(SELECT * FROM survey WHERE wave = 2)', ['smokes', 'drinks'], 0.9)
+--   FROM rr_privacy(0.9, 2)
+-- tbl is a table name, a SELECT in parentheses or a file name, and columns are named by strings. Arguments are
+-- positional or named by :=, as in rr_privacy(p := 0.9, levels := 2): a macro cannot take p = 0.9.
+
+CREATE OR REPLACE MACRO _pp_ident(label) AS
+  '"' || replace(label, '"', '""') || '"';
+
+CREATE OR REPLACE MACRO _pp_literal(body) AS
+  '''' || replace(body, '''', '''''') || '''';
+
+CREATE OR REPLACE MACRO _pp_source(origin) AS
+  -- The line break ends a comment that the caller's text may end with.
+  CASE WHEN regexp_matches(ltrim(origin), '^[^(''"].*\.(csv|tsv|parquet|json|jsonl|ndjson)(\.gz|\.zst)?\s*$', 'is')
+       THEN _pp_literal(trim(origin))
+       ELSE origin END || chr(10);
+
+CREATE OR REPLACE MACRO _pp_source_problem(origin) AS
+  CASE WHEN origin IS NULL OR trim(origin) = ''
+       THEN 'tbl is missing. Give a table name, a SELECT in parentheses or a file name.' END;
+
+CREATE OR REPLACE MACRO _pp_names(columns) AS
+  -- A string that is no list becomes NULL, so that it is refused in words and not by a binder error.
+  TRY_CAST(columns AS VARCHAR[]);
+
+CREATE OR REPLACE MACRO _pp_names_problem(names) AS
+  CASE WHEN names IS NULL
+       THEN 'columns must be a list of column names. Write it as [''first'', ''second''].'
+       WHEN len(list_filter(names, lambda nm: nm IS NULL OR nm = '')) > 0
+       THEN 'columns holds a NULL or an empty name. Name every column.'
+       WHEN list_unique(list_transform(names, lambda nm: lower(nm))) < len(names)
+       THEN 'columns names a column twice. Name each column once.' END;
+
+CREATE OR REPLACE MACRO _pp_sql(caller, problem, body) AS
+  -- Outermost in the argument of query: further in, an error of type NULL is folded away before it can raise.
+  CASE WHEN problem IS NULL THEN body ELSE error(caller || ': ' || problem) END;
+
+CREATE OR REPLACE MACRO _pp_cells(origin, names) AS
+  'SELECT ' || array_to_string(list_transform(names, lambda nm, k: _pp_ident(nm) || ' AS x' || k), ', ')
+  || ', count(*) AS cell FROM ' || _pp_source(origin)
+  || 'WHERE ' || array_to_string(list_transform(names, lambda nm: _pp_ident(nm) || ' IS NOT NULL'), ' AND ')
+  || ' GROUP BY ALL';
+
+CREATE OR REPLACE MACRO _pp_ratio(above, below) AS
+  -- Independent of the setting that decides between infinity, NaN and NULL.
+  CASE WHEN below <> 0 THEN above / below
+       WHEN above <> 0 THEN sign(above) * CAST('infinity' AS DOUBLE) END;
+
+CREATE OR REPLACE MACRO _pp_xlnx(share, expected) AS
+  -- 0 ln 0 = 0, and some versions raise on ln(0), even in a branch that is not taken.
+  coalesce(share * ln(nullif(share, 0) / nullif(expected, 0)), 0);
+
+CREATE OR REPLACE MACRO _pp_horner(coefficients, k) AS
+  list_reduce(coefficients, lambda total, coefficient: total * k + coefficient);
+
+CREATE OR REPLACE MACRO _pp_normal_quantile(x) AS
+  -- Wichura's rational approximations (AS 241, Applied Statistics 37, 1988), highest power first.
+  CASE WHEN CAST(x AS DOUBLE) = 0 THEN CAST('-infinity' AS DOUBLE)
+       WHEN CAST(x AS DOUBLE) = 1 THEN CAST('infinity' AS DOUBLE)
+       WHEN CAST(x AS DOUBLE) < 0 OR CAST(x AS DOUBLE) > 1 THEN NULL
+       WHEN abs(CAST(x AS DOUBLE) - 0.5e0) <= 0.425e0
+       THEN (CAST(x AS DOUBLE) - 0.5e0)
+            * _pp_horner([2509.0809287301226727e0, 33430.575583588128105e0, 67265.770927008700853e0,
+                          45921.953931549871457e0, 13731.693765509461125e0, 1971.5909503065514427e0,
+                          133.14166789178437745e0, 3.3871328727963666080e0],
+                         0.180625e0 - pow(CAST(x AS DOUBLE) - 0.5e0, 2))
+            / _pp_horner([5226.4952788528545610e0, 28729.085735721942674e0, 39307.895800092710610e0,
+                          21213.794301586595867e0, 5394.1960214247511077e0, 687.18700749205790830e0,
+                          42.313330701600911252e0, 1e0],
+                         0.180625e0 - pow(CAST(x AS DOUBLE) - 0.5e0, 2))
+       WHEN least(CAST(x AS DOUBLE), 1 - CAST(x AS DOUBLE)) >= exp(-25e0)
+       THEN sign(CAST(x AS DOUBLE) - 0.5e0)
+            * _pp_horner([7.74545014278341407640e-4, 2.27238449892691845833e-2, 2.41780725177450611770e-1,
+                          1.27045825245236838258e0, 3.64784832476320460504e0, 5.76949722146069140550e0,
+                          4.63033784615654529590e0, 1.42343711074968357734e0],
+                         sqrt(-ln(nullif(least(CAST(x AS DOUBLE), 1 - CAST(x AS DOUBLE)), 0))) - 1.6e0)
+            / _pp_horner([1.05075007164441684324e-9, 5.47593808499534494600e-4, 1.51986665636164571966e-2,
+                          1.48103976427480074590e-1, 6.89767334985100004550e-1, 1.67638483018380384940e0,
+                          2.05319162663775882187e0, 1e0],
+                         sqrt(-ln(nullif(least(CAST(x AS DOUBLE), 1 - CAST(x AS DOUBLE)), 0))) - 1.6e0)
+       ELSE sign(CAST(x AS DOUBLE) - 0.5e0)
+            * _pp_horner([2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.24266094738807843860e-3,
+                          2.65321895265761230930e-2, 2.96560571828504891230e-1, 1.78482653991729133580e0,
+                          5.46378491116411436990e0, 6.65790464350110377720e0],
+                         sqrt(-ln(nullif(least(CAST(x AS DOUBLE), 1 - CAST(x AS DOUBLE)), 0))) - 5)
+            / _pp_horner([2.04426310338993978564e-15, 1.42151175831644588870e-7, 1.84631831751005468180e-5,
+                          7.86869131145613259100e-4, 1.48753612908506148525e-2, 1.36929880922735805310e-1,
+                          5.99832206555887937690e-1, 1e0],
+                         sqrt(-ln(nullif(least(CAST(x AS DOUBLE), 1 - CAST(x AS DOUBLE)), 0))) - 5) END;
+
+CREATE OR REPLACE MACRO association_measures(tbl, a, b) AS TABLE
+  WITH seen AS (
+    FROM query(_pp_sql('association_measures',
+      coalesce(_pp_source_problem(CAST(tbl AS VARCHAR)),
+               CASE WHEN coalesce(CAST(a AS VARCHAR), '') = '' OR coalesce(CAST(b AS VARCHAR), '') = ''
+                    THEN 'a and b must both be column names. Name the column of the rows and that of the columns.' END),
+      _pp_cells(CAST(tbl AS VARCHAR), [CAST(a AS VARCHAR), CAST(b AS VARCHAR)])))
+  ),
+  placed AS (
+    SELECT dense_rank() OVER (ORDER BY x1 ASC) AS i, dense_rank() OVER (ORDER BY x2 ASC) AS j,
+           CAST(cell AS DOUBLE) AS nij, CAST(sum(cell) OVER () AS DOUBLE) AS n,
+           CAST(sum(cell) OVER (PARTITION BY x1) AS DOUBLE) AS ni,
+           CAST(sum(cell) OVER (PARTITION BY x2) AS DOUBLE) AS nj
+    FROM seen
+  ),
+  summed AS (
+    -- A cell that never occurs adds its expected share to chi2 and nothing to the other sums.
+    SELECT coalesce(max(n), 0) AS n, coalesce(max(i), 0) AS r, coalesce(max(j), 0) AS c,
+           fsum(pow(nij / n - ni * nj / n / n, 2) / (ni * nj / n / n)) AS met,
+           CASE WHEN count(*) < max(i) * max(j) THEN greatest(1 - fsum(ni * nj / n / n), 0) ELSE 0 END AS unmet,
+           fsum(_pp_xlnx(nij / n, ni * nj / n / n)) AS information,
+           -fsum(nij / n * ln(ni / n)) AS row_entropy, -fsum(nij / n * ln(nj / n)) AS column_entropy,
+           fsum(nij * nij / ni / n) AS explained, fsum(nij * nj / n / n) AS concentrated,
+           coalesce(max(nij) FILTER (i = 1 AND j = 1), 0) AS n00, coalesce(max(nij) FILTER (i = 1 AND j = 2), 0) AS n01,
+           coalesce(max(nij) FILTER (i = 2 AND j = 1), 0) AS n10, coalesce(max(nij) FILTER (i = 2 AND j = 2), 0) AS n11
+    FROM placed
+  ),
+  scaled AS (
+    SELECT *, n00 / n AS p00, n01 / n AS p01, n10 / n AS p10, n11 / n AS p11,
+           (n00 + n01) / n AS r0, (n10 + n11) / n AS r1, (n00 + n10) / n AS c0, (n01 + n11) / n AS c1
+    FROM summed
+  ),
+  listed AS (
+    SELECT unnest(
+      CASE WHEN n = 0
+           THEN error('association_measures: there are no rows in which both columns have a value. Check tbl and its filter.')
+           WHEN r < 2 OR c < 2
+           THEN error('association_measures: column ' || _pp_ident(CASE WHEN r < 2 THEN CAST(a AS VARCHAR) ELSE CAST(b AS VARCHAR) END)
+                      || ' has a single level, and association needs two or more. Choose another column or widen the filter.')
+           ELSE [
+             {measure: 'chi2', value: n * (met + unmet)},
+             {measure: 'g2', value: 2 * n * information},
+             {measure: 'mutual_information', value: information / row_entropy},
+             {measure: 'concentration', value: (explained - concentrated) / (1 - concentrated)},
+             {measure: 'uncertainty', value: information / column_entropy},
+             {measure: 'cramers_v', value: sqrt((met + unmet) / (least(r, c) - 1))}
+           ] || CASE WHEN r = 2 AND c = 2 THEN [
+             {measure: 'phi', value: (p11 * p00 - p01 * p10) / sqrt(r1 * c1 * r0 * c0)},
+             {measure: 'odds_ratio', value: _pp_ratio(n11 * n00, n10 * n01)},
+             {measure: 'jaccard', value: _pp_ratio(n11, n11 + n10 + n01)},
+             {measure: 'j_measure', value: _pp_xlnx(p11, r1 * c1) + _pp_xlnx(p10, r1 * c0)},
+             {measure: 'standardized_residual', value: sqrt(n) * (p11 - r1 * c1) / sqrt(r1 * c1)},
+             {measure: 'risk_difference', value: p00 / c0 - p01 / c1},
+             {measure: 'kappa', value: (p11 + p00 - r1 * c1 - r0 * c0) / (1 - r1 * c1 - r0 * c0)},
+             {measure: 'collective_strength',
+              value: _pp_ratio((p11 + p00) / (r1 * c1 + r0 * c0) * (1 - r1 * c1 - r0 * c0), p01 + p10)},
+             {measure: 'cosine', value: p11 / sqrt(r1 * c1)},
+             {measure: 'interest', value: p11 / (r1 * c1)},
+             {measure: 'piatetsky_shapiro', value: p11 - r1 * c1},
+             {measure: 'conviction', value: _pp_ratio(r1 * c0, p10)},
+             {measure: 'certainty', value: (p11 / r1 - c1) / c0},
+             {measure: 'added_value', value: p11 / r1 - c1},
+             {measure: 'laplace', value: (n11 + 1) / (n11 + n10 + 2)}
+           ] ELSE [] END END) AS line
+    FROM scaled
+  )
+  SELECT line.measure AS measure, CAST(line.value AS DOUBLE) AS value FROM listed;
+
+CREATE OR REPLACE MACRO _pp_independence(origin, names) AS
+  'WITH _pp_seen AS (' || _pp_cells(origin, names) || '), _pp_placed AS (SELECT '
+  || array_to_string(list_transform(names, lambda nm, k: 'x' || k), ', ')
+  || ', cell / CAST(sum(cell) OVER () AS DOUBLE) AS share, CAST(sum(cell) OVER () AS DOUBLE) AS n, '
+  || array_to_string(list_transform(names, lambda nm, k:
+       'sum(cell) OVER (PARTITION BY x' || k || ') / CAST(sum(cell) OVER () AS DOUBLE)'), ' * ')
+  || ' AS expected FROM _pp_seen) SELECT coalesce(max(n), 0) AS n, CAST(count(*) AS DOUBLE) AS met, ['
+  || array_to_string(list_transform(names, lambda nm, k: 'CAST(count(DISTINCT x' || k || ') AS DOUBLE)'), ', ')
+  || '] AS sizes, fsum(pow(share - expected, 2) / expected) AS observed, fsum(expected) AS covered,'
+  || ' fsum(share * ln(share / expected)) AS information FROM _pp_placed';
+
+CREATE OR REPLACE MACRO chi2_independence(tbl, columns) AS TABLE
+  WITH summed AS (
+    FROM query(_pp_sql('chi2_independence',
+      coalesce(_pp_source_problem(CAST(tbl AS VARCHAR)), _pp_names_problem(_pp_names(columns)),
+               CASE WHEN len(_pp_names(columns)) < 2
+                    THEN 'columns names ' || len(_pp_names(columns)) || ' column(s), and independence needs two or more. Name two or more columns.' END),
+      _pp_independence(CAST(tbl AS VARCHAR), _pp_names(columns))))
+  ),
+  listed AS (
+    -- A cell that never occurs adds its expected share, so the full cross of levels is never built.
+    SELECT unnest(
+      CASE WHEN n = 0
+           THEN error('chi2_independence: there are no rows in which every column has a value. Check tbl and its filter.')
+           WHEN list_min(sizes) < 2
+           THEN error('chi2_independence: column ' || _pp_ident(_pp_names(columns)[list_position(sizes, 1)])
+                      || ' has a single level, and independence needs two or more. Leave the column out or widen the filter.')
+           ELSE [
+             {measure: 'n', value: n},
+             {measure: 'chi2', value: n * (observed + CASE WHEN met < list_product(sizes) THEN greatest(1 - covered, 0) ELSE 0 END)},
+             {measure: 'g2', value: 2 * n * information},
+             {measure: 'df', value: list_product(sizes) - 1 - list_sum(sizes) + len(sizes)}
+           ] END) AS line
+    FROM summed
+  )
+  SELECT line.measure AS measure, CAST(line.value AS DOUBLE) AS value FROM listed;
+
+CREATE OR REPLACE MACRO _pp_keep(p, size) AS
+  -- Read from its text, because one expression cannot take a number and a list alike.
+  CASE WHEN CAST(p AS VARCHAR) LIKE '[%'
+       THEN list_transform(string_split(trim(CAST(p AS VARCHAR), '[]'), ','), lambda part: TRY_CAST(trim(part) AS DOUBLE))
+       ELSE list_transform(range(size), lambda part: TRY_CAST(CAST(p AS VARCHAR) AS DOUBLE)) END;
+
+CREATE OR REPLACE MACRO _pp_reconstruct_problem(origin, names, keep, level) AS
+  coalesce(
+    _pp_source_problem(origin),
+    _pp_names_problem(names),
+    CASE WHEN len(names) NOT BETWEEN 1 AND 4
+         THEN 'columns names ' || len(names) || ' columns, and one to four can be reconstructed together. Name one to four columns.'
+         WHEN list_has_any(list_transform(names, lambda nm: lower(nm)), ['observed', 'estimate', 'std_error', 'lower', 'upper', 'count'])
+         THEN 'a column is called like a column of the result (observed, estimate, std_error, lower, upper, count).'
+              || ' Rename it by giving tbl as (SELECT old AS new FROM ...).'
+         WHEN len(keep) <> len(names)
+         THEN 'p holds ' || len(keep) || ' numbers for ' || len(names)
+              || ' columns. Give one number for all columns, or a list with one number per column.'
+         WHEN len(list_filter(keep, lambda part: part IS NULL OR NOT (part > 0 AND part <= 1))) > 0
+         THEN 'p must be greater than 0 and at most 1. Give the probability with which a value was kept, 1 for a column that was not randomized.'
+         WHEN level IS NULL OR NOT (level > 0 AND level < 1)
+         THEN 'level must lie strictly between 0 and 1. Give the confidence level as a share, such as 0.95.' END);
+
+CREATE OR REPLACE MACRO _pp_axes(size, prefix) AS
+  -- No lambda here, because it is used inside one: a lambda in a lambda loses sight of the outer variable.
+  substr(replace('?1, ?2, ?3, ?4', '?', prefix), 1, 4 * size - 2);
+
+CREATE OR REPLACE MACRO _pp_refusals(names) AS
+  -- These rules need the levels, so they become part of the query instead of being checked before it.
+  'CASE WHEN n = 0 THEN error(''rr_reconstruct: there are no rows in which every column has a value. Check tbl and its filter.'')'
+  || array_to_string(list_transform(names, lambda nm, k:
+       ' WHEN keep[' || k || '] < 1 AND len(l' || k || ') = 1 THEN error(''rr_reconstruct: column '' || '
+       || _pp_literal(_pp_ident(nm))
+       || ' || '' has a single level, which leaves nothing to randomize into. Use p = 1 for it or leave it out.'')'
+       || ' WHEN keep[' || k || '] < 1 AND abs(keep[' || k || '] - 1e0 / len(l' || k || ')) < 1e-9 THEN error(''rr_reconstruct: p = '' || keep['
+       || k || '] || '' is 1 / the number of levels of column '' || ' || _pp_literal(_pp_ident(nm))
+       || ' || '', so the published values carry no information. Publish with another p.'')'), '')
+  || ' ELSE l1 END';
+
+CREATE OR REPLACE MACRO _pp_unfold(size) AS
+  -- One unnest inside the other: the cross of the levels grows from a single row, which no plan can skip.
+  array_to_string(list_transform(range(size, 0, -1), lambda k: '(SELECT *, unnest(l' || k || ') AS x' || k || ' FROM '), '')
+  || '_pp_checked' || repeat(')', size);
+
+CREATE OR REPLACE MACRO _pp_step(k, size) AS
+  -- One factor of the inverse along one axis, and the elementwise square of that factor.
+  -- The sums are ordered, so that the last digits do not change from run to run.
+  replace(', _pp_step# AS (SELECT * REPLACE ((v - q# * sum(v) OVER axis) / a# AS v,'
+          || ' ((1 - 2 * q#) * w + q# * q# * sum(w) OVER axis) / (a# * a#) AS w) FROM _pp_step', '#', CAST(k AS VARCHAR))
+  || (k - 1) || ' WINDOW axis AS (PARTITION BY ' || replace(_pp_axes(size, 'x'), 'x' || k, 'NULL')
+  || ' ORDER BY x' || k || ' ASC ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING))';
+
+CREATE OR REPLACE MACRO _pp_reconstruct(origin, names, keep, z) AS
+  'WITH _pp_seen AS (' || _pp_cells(origin, names) || '), _pp_levels AS (SELECT CAST(coalesce(sum(cell), 0) AS DOUBLE) AS n, '
+  || array_to_string(list_transform(names, lambda nm, k: 'list(DISTINCT x' || k || ') AS l' || k), ', ')
+  || ', CAST(''' || CAST(keep AS VARCHAR) || ''' AS DOUBLE[]) AS keep, CAST(''' || z || ''' AS DOUBLE) AS z FROM _pp_seen), '
+  || '_pp_checked AS (SELECT * REPLACE (' || _pp_refusals(names) || ' AS l1), '
+  || array_to_string(list_transform(names, lambda nm, k: replace(
+       'CASE WHEN keep[#] < 1 THEN (1 - keep[#]) / (len(l#) - 1) ELSE 0 END AS q#, keep[#] - q# AS a#', '#', CAST(k AS VARCHAR))), ', ')
+  || ' FROM _pp_levels), _pp_step0 AS (SELECT ' || _pp_axes(len(names), 'x') || ', n, z, '
+  || _pp_axes(len(names), 'q') || ', ' || _pp_axes(len(names), 'a')
+  || ', coalesce(cell, 0) / n AS observed, observed AS v, observed AS w FROM '
+  || _pp_unfold(len(names)) || ' LEFT JOIN _pp_seen USING (' || _pp_axes(len(names), 'x') || '))'
+  || array_to_string(list_transform(names, lambda nm, k: _pp_step(k, len(names))), '')
+  || ', _pp_done AS (SELECT *, sqrt(greatest(w - v * v, 0) / nullif(n - 1, 0)) AS se FROM _pp_step' || len(names)
+  || ') SELECT ' || array_to_string(list_transform(names, lambda nm, k: 'x' || k || ' AS ' || _pp_ident(nm)), ', ')
+  || ', observed, v AS estimate, se AS std_error, v - z * se AS lower, v + z * se AS upper, n * v AS count FROM _pp_done ORDER BY '
+  -- Qualified, because ORDER BY would take a user's column called x1 for the internal one.
+  || array_to_string(list_transform(names, lambda nm, k: '_pp_done.x' || k || ' ASC'), ', ');
+
+CREATE OR REPLACE MACRO rr_reconstruct(tbl, columns, p, level := 0.95) AS TABLE
+  FROM query(_pp_sql('rr_reconstruct',
+    _pp_reconstruct_problem(CAST(tbl AS VARCHAR), _pp_names(columns), _pp_keep(p, len(_pp_names(columns))), CAST(level AS DOUBLE)),
+    _pp_reconstruct(CAST(tbl AS VARCHAR), _pp_names(columns),
+                    _pp_keep(p, len(_pp_names(columns))), _pp_normal_quantile((1 + CAST(level AS DOUBLE)) / 2))));
+
+CREATE OR REPLACE MACRO rr_privacy(p, levels, rho1 := 0.05) AS TABLE
+  WITH given AS (
+    SELECT TRY_CAST(p AS DOUBLE) AS kept, TRY_CAST(levels AS DOUBLE) AS d, TRY_CAST(rho1 AS DOUBLE) AS prior
+  ),
+  spread AS (SELECT *, (1 - kept) / nullif(d - 1, 0) AS moved FROM given),
+  amplified AS (SELECT *, greatest(_pp_ratio(kept, moved), _pp_ratio(moved, kept)) AS gamma FROM spread),
+  listed AS (
+    SELECT unnest(
+      CASE WHEN kept IS NULL OR NOT (kept > 0 AND kept <= 1)
+           THEN error('rr_privacy: p must be greater than 0 and at most 1. Give the probability with which a value is kept.')
+           WHEN d IS NULL OR NOT (d >= 2) OR isinf(d) OR d <> floor(d)
+           THEN error('rr_privacy: levels must be a whole number of at least 2. Give the number of values the attribute can take.')
+           WHEN prior IS NULL OR NOT (prior > 0 AND prior < 1)
+           THEN error('rr_privacy: rho1 must lie strictly between 0 and 1. Give the prior probability from which belief may rise.')
+           ELSE [
+             {measure: 'keep', value: kept,
+              meaning: 'The largest probability with which a level is published unchanged: high is bad for privacy.'},
+             {measure: 'gamma', value: gamma,
+              meaning: 'The most that one published value can shift the odds between two true values: high is bad for privacy, 1 is best.'},
+             {measure: 'epsilon', value: CASE WHEN isinf(gamma) THEN gamma ELSE ln(gamma) END,
+              meaning: 'The local differential privacy budget, the logarithm of gamma: high is bad for privacy, 0 is best.'},
+             {measure: 'jeopardy', value: gamma,
+              meaning: 'The largest ratio of the chances of an answer from holders and from others: high is bad for the respondent, 1 is best.'},
+             {measure: 'posterior_upper', value: CASE WHEN isinf(gamma) THEN 1 ELSE gamma * prior / (1 + (gamma - 1) * prior) END,
+              meaning: 'The most that a belief of rho1 can rise to after publication: far above rho1 is bad for privacy.'},
+             {measure: 'posterior_lower', value: CASE WHEN isinf(gamma) THEN 0 ELSE prior / (prior + gamma * (1 - prior)) END,
+              meaning: 'The least that a belief of rho1 can fall to after publication: far below rho1 is bad for privacy.'},
+             {measure: 'reconstruction', value: kept * kept + (d - 1) * moved * moved,
+              meaning: 'The chance of drawing the true value back from the published one, levels being equally common: high is bad.'},
+             {measure: 'mask_privacy', value: 100 * (1 - kept * kept - (d - 1) * moved * moved),
+              meaning: 'The percentage of values that are not reconstructed so: high is good for privacy.'},
+             {measure: 'condition', value: CASE WHEN abs(kept - 1 / d) < 1e-9 THEN CAST('infinity' AS DOUBLE) ELSE 1 / abs(kept - moved) END,
+              meaning: 'How much estimates from the release magnify sampling error: high is bad for accuracy, 1 is best.'}
+           ] END) AS line
+    FROM amplified
+  )
+  SELECT '1' AS attribute, line.measure AS measure, CAST(line.value AS DOUBLE) AS value, line.meaning AS meaning FROM listed;
