@@ -301,7 +301,7 @@ CREATE OR REPLACE MACRO rr_privacy(p, levels, rho1 := 0.05) AS TABLE
              {measure: 'posterior_lower', value: CASE WHEN isinf(gamma) THEN 0 ELSE prior / (prior + gamma * (1 - prior)) END,
               meaning: 'The least that a belief of rho1 can fall to after publication: far below rho1 is bad for privacy.'},
              {measure: 'reconstruction', value: kept * kept + (d - 1) * moved * moved,
-              meaning: 'The chance of drawing the true value back from the published one, levels being equally common: high is bad.'},
+              meaning: 'The chance of drawing the true value back from the published one, levels equally common: high is bad for privacy.'},
              {measure: 'mask_privacy', value: 100 * (1 - kept * kept - (d - 1) * moved * moved),
               meaning: 'The percentage of values that are not reconstructed so: high is good for privacy.'},
              {measure: 'condition', value: CASE WHEN abs(kept - 1 / d) < 1e-9 THEN CAST('infinity' AS DOUBLE) ELSE 1 / abs(kept - moved) END,

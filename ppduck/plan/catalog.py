@@ -229,14 +229,19 @@ class Catalog:
                 found[column.name] = levels
         return found
 
+    def about_how_many_rows(self, source: Source) -> int | None:
+        """What the catalogue says of a table; None for a view or a file, of which only a look would tell."""
+        query = "SELECT max(estimated_size) FROM duckdb_tables() WHERE lower(table_name) = lower(?)"
+        found: int | None = self.reader.execute(query, [_parts(source.sql)[-1]]).fetchone()[0]
+        return found
+
     def fits_in_memory(self, source: Source) -> bool:
         """Whether all rows of a source, some eight bytes a value, take a small part of the memory limit."""
         if not source.repeatable:
             return True  # it is kept already
-        query = "SELECT max(estimated_size) FROM duckdb_tables() WHERE lower(table_name) = lower(?)"
-        rows = self.reader.execute(query, [_parts(source.sql)[-1]]).fetchone()[0]
+        rows = self.about_how_many_rows(source)
         if rows is None:
-            return False  # a file, of which only a look would tell
+            return False
         limit = _bytes(self.evaluate("current_setting('memory_limit')"))
         return bool(rows * (len(source.columns or ()) + _NOISE_COLUMNS) * 8 < limit * _SMALL_PART)
 

@@ -31,9 +31,10 @@ from ppduck.plan.roles import refuse_overlap, resolve_columns
 from ppduck.randomized.design import LEVELS, Attribute, Design, DesignReader, chosen_columns, normalised, record
 
 CHECK = "ppduck_rr_check"
-CHECK_TYPES = (["VARCHAR", "BIGINT", "BIGINT", "BIGINT", "BIGINT[]"], "UBIGINT")
+CHECK_TYPES = (["VARCHAR", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT[]"], "UBIGINT")
 _DRAWS = 2**32
 _HALVES = 2
+_KEYS_TO_LOOK_AT = 1_000_000
 
 TBL = Parameter("tbl", arguments.words, "a table, view or file name, or a SELECT in parentheses")
 CONF = Parameter("conf", arguments.columns, "the columns to randomize; by default those that p and matrix name", "NULL")
@@ -70,6 +71,7 @@ class Call:
     key: tuple[str, ...]
     drop: tuple[str, ...]
     given: dict[str, Any]
+    one_key_in: int  # so many is looked at for being unique
 
 
 def resolve(function: str, catalog: Catalog, given: dict[str, Any]) -> Call:
@@ -108,7 +110,9 @@ def resolve(function: str, catalog: Catalog, given: dict[str, Any]) -> Call:
     if source.has_rowid:
         home = catalog.homes(source.sql)[0]
         table = f"{home.schema}.{home.name}".casefold()
-    return Call(function, source, table, asked, tuple(attributes), counts, tuple(c.name for c in key), dropped, given)
+    own = tuple(column.name for column in key)
+    one_key_in = max((catalog.about_how_many_rows(source) or 0) // _KEYS_TO_LOOK_AT, 1) if table else 1
+    return Call(function, source, table, asked, tuple(attributes), counts, own, dropped, given, one_key_in)
 
 
 def _made_invariant(
@@ -182,10 +186,15 @@ class Mechanism:
         keyless = sql.number(0)
         if present is not None:
             keyless = sql.cast(sql.call("count_if", exp.Not(this=exp.paren(present))), "BIGINT")
-        # Rows that share a key would share their draws, and ranges that count them apart would be too narrow.
-        distinct = statistics.rows()
+        # Rows that share a key would share their draws, and ranges that count them apart would be too narrow. Of a
+        # large table some keys are looked at, each with all of its rows.
+        looked, distinct = statistics.rows(), statistics.rows()
         if keys:
-            distinct = sql.call("count", exp.Distinct(expressions=[sql.column("_pp_key")]))
+            key = sql.column("_pp_key")
+            if self.call.one_key_in > 1:
+                part = exp.Mod(this=key.copy(), expression=sql.number(self.call.one_key_in))
+                key = exp.Case().when(exp.EQ(this=part, expression=sql.number(0)), key)
+            looked, distinct = sql.call("count", key), sql.call("count", exp.Distinct(expressions=[key.copy()]))
         counts = [
             sql.cast(sql.call("count_if", exp.EQ(this=sql.column(code), expression=sql.number(j))), "BIGINT")
             for attribute, code in zip(self.randomized, self.codes, strict=True)
@@ -198,7 +207,13 @@ class Mechanism:
             "counts": [count for attribute in self.randomized for count in self.call.counts.get(attribute.name, ())],
         }
         check = sql.call(
-            CHECK, sql.text(json.dumps(spec)), statistics.rows(), keyless, distinct, sql.array(counts, "BIGINT")
+            CHECK,
+            sql.text(json.dumps(spec)),
+            statistics.rows(),
+            keyless,
+            looked,
+            distinct,
+            sql.array(counts, "BIGINT"),
         )
         return sql.select([sql.named(check, "_pp_ok")], '"_pp_source"')
 
@@ -318,17 +333,17 @@ def _typed(attribute: Attribute, value: sql.Expr) -> sql.Expr:
     return sql.raw(f"CAST({sql.render(value)} AS {attribute.type})")
 
 
-def check(specification: str, rows: int, keyless: int, distinct_keys: int, counts: Sequence[int]) -> int:
+def check(specification: str, rows: int, keyless: int, looked: int, distinct: int, counts: Sequence[int]) -> int:
     """0 where keys and shares of levels are what the call was planned for; raises otherwise."""
     spec = json.loads(specification)
     faults = Faults(spec["function"], spec["table"])
     key = quoted(", ".join(spec["key"]))
     if keyless:
         faults.add(f"key {key} is NULL in {keyless} of {rows} rows; every row needs a key.")
-    elif distinct_keys < rows:
+    elif distinct < looked:
         faults.add(
-            f"key {key} has only {distinct_keys} values for {rows} rows; rows that share it would share their draws. "
-            "Name columns that identify a row."
+            f"key {key} has only {distinct} values for {looked} rows looked at; rows that share it would share their "
+            "draws. Name columns that identify a row."
         )
     if list(counts) != spec["counts"]:
         faults.add(

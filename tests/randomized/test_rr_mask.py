@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import chisquare
 
 import ppduck
+from ppduck.randomized import mechanism
 from ppduck.values import Array
 
 pytestmark = pytest.mark.core
@@ -336,7 +337,7 @@ BAD = {
     "p={'gender': 0.9}, levels={'gender': ['female', 'other']}": r"holds a value that is none of its 2 levels. Give the whole domain",
     "p={'gender': 0.9}, key='gender'": r'column "gender" is in both key and conf',
     "p={'gender': 0.9}, drop=['gender']": r'column "gender" is in both conf and drop',
-    "p={'gender': 0.9}, key='age'": r'key "age" has only 60 values for 6000 rows; rows that share it would share their draws',
+    "p={'gender': 0.9}, key='age'": r'key "age" has only 60 values for 6000 rows looked at; rows that share it would share their draws',
     "p={'gender': 0.9999999999}": r'p of column "gender" is nearer to 0 or 1 than 2e-10',
     "p={'age': 0.9}, levels={'age': [20, 30.5]}": r'levels of column "age": .*30.5.* is no INTEGER\.',
     "p={'gender': 0.9}, on_null='mean'": r"on_null takes one of 'keep', 'level', got 'mean'",
@@ -349,6 +350,24 @@ def test_bad_input(survey: duckdb.DuckDBPyConnection, arguments: str) -> None:
     with pytest.raises(duckdb.InvalidInputException, match=BAD[arguments]):
         survey.execute(f"CREATE TABLE released AS FROM rr_mask('survey', {arguments})")
     assert rows(survey, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'released'") == [(0,)]
+
+
+def test_a_few_shared_keys_are_noticed(con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All keys of a small table are looked at, some of a large one, each with all of its rows."""
+    con.execute("CREATE TABLE t AS SELECT i AS id, i % 2 AS c FROM range(20000) r(i)")
+    query = "SELECT count(*) FROM rr_mask('t', p={'c': 0.9}, key='id')"
+    assert rows(con, query) == [(20000,)]
+    monkeypatch.setattr(mechanism, "_KEYS_TO_LOOK_AT", 2000)
+    assert rows(con, query) == [(20000,)]
+    con.execute("INSERT INTO t FROM t LIMIT 200")
+    with pytest.raises(
+        duckdb.InvalidInputException, match=r'key "id" has only \d\d\d\d values for \d\d\d\d rows looked at'
+    ):
+        rows(con, query)
+    monkeypatch.undo()
+    con.execute("DELETE FROM t WHERE id < 200; INSERT INTO t VALUES (200, 0)")
+    with pytest.raises(duckdb.InvalidInputException, match=r'key "id" has only 19800 values for 19801 rows looked at'):
+        rows(con, query)
 
 
 def test_bad_sources(survey: duckdb.DuckDBPyConnection) -> None:

@@ -197,7 +197,10 @@ def test_values_of_temporary_tables_are_not_printed(baskets: duckdb.DuckDBPyConn
 
 def test_nearly_singular_designs_warn(baskets: duckdb.DuckDBPyConnection) -> None:
     with pytest.warns(PpduckWarning, match=r'matrix of column "a" is nearly singular \(condition number 5000\)'):
-        rows(baskets, "FROM rr_rules('baskets', ['a', 'b'], p={'a': 0.5001, 'b': 0.9}, min_support=0.2, min_confidence=0.5)")
+        rows(
+            baskets,
+            "FROM rr_rules('baskets', ['a', 'b'], p={'a': 0.5001, 'b': 0.9}, min_support=0.2, min_confidence=0.5)",
+        )
 
 
 def test_many_different_baskets_take_no_time(con: duckdb.DuckDBPyConnection) -> None:
