@@ -51,7 +51,8 @@ _MEANINGS = {
         "The least that a belief of rho1 can fall to after publication: far below rho1 is bad for privacy."
     ),
     "reconstruction": (
-        "The chance of drawing the true value back from the published one, levels equally common: high is bad for privacy."
+        "The chance of drawing the true value back from the published one, levels equally common: "
+        "high is bad for privacy."
     ),
     "mask_privacy": "The percentage of values that are not reconstructed so: high is good for privacy.",
     "condition": "How much estimates from the release magnify sampling error: high is bad for accuracy, 1 is best.",
