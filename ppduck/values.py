@@ -46,3 +46,8 @@ class Moments:
     def sd(self) -> Array:
         # Rounding can take the variance of equal values below zero.
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+
+def folded(name: str) -> str:
+    """A name as DuckDB compares it: the case of A to Z does not matter, that of other letters does."""
+    return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")

@@ -14,7 +14,7 @@ from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Source
 from ppduck.plan.registry import Function, register
 from ppduck.plan.roles import FEW_LEVELS, Feature, features_of
-from ppduck.values import Array, Moments
+from ppduck.values import Array, Moments, folded
 
 NAME = "moments_check"
 COMPARE = "ppduck_compare"
@@ -60,11 +60,11 @@ def _shared(catalog: Catalog, original: Source, masked: Source, named: list[str]
                     f"columns names {quoted(name)}, which {quoted(source.label)} does not have.{near_miss(name, known)}"
                 )
     faults.raise_if_any()
-    wanted = {name.casefold() for name in named} if named is not None else None
+    wanted = {folded(name) for name in named} if named is not None else None
     both = [
         column
         for column in original.columns or ()
-        if masked.find(column.name) and (wanted is None or column.name.casefold() in wanted)
+        if masked.find(column.name) and (wanted is None or folded(column.name) in wanted)
     ]
     for column in both:
         other = masked.find(column.name)

@@ -17,8 +17,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ppduck.errors import Faults, near_miss, quoted
+from ppduck.errors import Faults, PpduckError, near_miss, quoted
 from ppduck.plan import sqlbuild as sql
+from ppduck.values import folded
 
 _INTEGERS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
@@ -86,11 +87,11 @@ class Source:
 
     @cached_property
     def by_folded_name(self) -> dict[str, Column]:
-        return {column.name.casefold(): column for column in self.columns or ()}
+        return {folded(column.name): column for column in self.columns or ()}
 
     def find(self, name: str) -> Column | None:
         """The column of that name, found as DuckDB finds it: whatever the case."""
-        return self.by_folded_name.get(name.casefold())
+        return self.by_folded_name.get(folded(name))
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,10 @@ class Catalog:
 
     def evaluate(self, expression: str) -> Any:
         """The value of a constant expression that is no plain literal."""
-        return self.reader.execute(f"SELECT {expression}").fetchone()[0]
+        first, second = (self.reader.execute(f"SELECT {expression}").fetchone()[0] for _ in range(2))
+        if first != second:
+            raise PpduckError(f"ppduck: an argument must be constant, and {expression} is not.")
+        return first
 
     def source(self, function: str, given: str) -> Source:
         """Reads ``tbl``: a name, a file, or a parenthesised SELECT."""
@@ -203,14 +207,24 @@ class Catalog:
             "WHERE lower(name) = lower(?) "
             "ORDER BY database_name = current_database() DESC, schema_name = current_schema() DESC"
         )
-        found = [Home(*row) for row in self.reader.execute(query, [own]).fetchall()]
-        folded = [place.casefold() for place in places]
-        if len(folded) == 2:
-            return [home for home in found if [home.database.casefold(), home.schema.casefold()] == folded]
-        if len(folded) == 1:
-            own_schemas = [home for home in found if home.schema.casefold() == folded[0]]
-            return own_schemas or [home for home in found if home.database.casefold() == folded[0]]
+        rows = self.reader.execute(query, [own]).fetchall()
+        found = [Home(*row) for row in rows if folded(row[2]) == folded(own)]
+        where = [folded(place) for place in places]
+        if len(where) == 2:
+            return [home for home in found if [folded(home.database), folded(home.schema)] == where]
+        if len(where) == 1:
+            own_schemas = [home for home in found if folded(home.schema) == where[0]]
+            return own_schemas or [home for home in found if folded(home.database) == where[0]]
         return found
+
+    def home(self, name: str) -> Home | None:
+        """Where a name leads to; None where it leads nowhere, or where only the search path could tell."""
+        homes = self.homes(name)
+        if len(homes) > 1 and len(_parts(name)) < 3:
+            here = self.reader.execute("SELECT current_database(), current_schema()").fetchone()
+            homes = [home for home in homes if (home.database, home.schema) == here or "." in name]
+            homes = homes if len(homes) == 1 else []
+        return homes[0] if homes else None
 
     def few_valued(self, source: Source, columns: Sequence[Column], at_most: int) -> dict[str, list[str]]:
         """Which of these categories have few levels, and which levels; a short look rules names out."""
@@ -265,7 +279,7 @@ class Catalog:
             columns = self._columns(name)
         except Exception:
             return None
-        own_rowid = any(column.name.casefold() == "rowid" for column in columns)
+        own_rowid = any(folded(column.name) == "rowid" for column in columns)
         has_rowid = not own_rowid and self._runs(f"SELECT rowid FROM {name} LIMIT 0")
         return Source(label, name, columns, has_rowid, has_rowid or self._is_file(name), self._row_type(name))
 
@@ -280,7 +294,7 @@ class Catalog:
 
     def _is_file(self, name: str) -> bool:
         """Whether a name that can be read is no catalogue entry: then it is a file."""
-        return _parts(name)[-1].casefold() not in {table.casefold() for table in self.tables()}
+        return folded(_parts(name)[-1]) not in {folded(table) for table in self.tables()}
 
     def _runs(self, query: str) -> bool:
         try:

@@ -19,6 +19,7 @@ from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.linear import COMMON, COMMON_NAMES, LinearMask, Request, Span
 from ppduck.plan.roles import Roles, assign, numeric
+from ppduck.values import folded
 
 CHECK, SOLVE = "ppduck_check", "ppduck_solve"
 
@@ -61,8 +62,8 @@ def _by_own_name(value: Any, roles: Roles) -> Any:
     """A {column: number} under the columns' own spelling, as DuckDB does not mind the case."""
     if not isinstance(value, dict):
         return value
-    own = {column.name.casefold(): column.name for column in roles.conf}
-    return {own.get(name.casefold(), name): part for name, part in value.items()}
+    own = {folded(column.name): column.name for column in roles.conf}
+    return {own.get(folded(name), name): part for name, part in value.items()}
 
 
 class Frame:

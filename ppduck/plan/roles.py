@@ -11,6 +11,7 @@ from sqlglot import exp
 from ppduck.errors import Faults, PpduckError, listed, near_miss, quoted
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.catalog import Catalog, Column, Source
+from ppduck.values import folded
 
 FEW_LEVELS = 20  # a text column with at most so many levels is used unless told otherwise
 MANY_LEVELS = 100  # and one that is named may have so many
@@ -59,7 +60,7 @@ def assign(function: str, catalog: Catalog, given: dict[str, Any], *, uses_nonco
         raise faults.refuse(catalog.unseen(source))
     if source.columns is None and given.get("round"):
         faults.add(f"round needs the types of the columns, and the planner cannot see {quoted(source.label)}.")
-    reserved = [column.name for column in source.columns or () if column.name.casefold().startswith(sql.RESERVED)]
+    reserved = [column.name for column in source.columns or () if folded(column.name).startswith(sql.RESERVED)]
     if reserved:
         faults.add(f"names that begin with {sql.RESERVED!r} are ppduck's own; rename column {listed(reserved)}.")
 
@@ -160,7 +161,7 @@ def resolve_columns(faults: Faults, source: Source, parameter: str, names: Seque
                 f"{parameter} names column {quoted(name)}, which does not exist.{near_miss(name, known)} "
                 f"Columns: {listed(known)}."
             )
-        elif any(each.name.casefold() == column.name.casefold() for each in found):
+        elif any(folded(each.name) == folded(column.name) for each in found):
             faults.add(f"{parameter} names column {quoted(column.name)} twice.")
         else:
             found.append(column)
@@ -169,8 +170,8 @@ def resolve_columns(faults: Faults, source: Source, parameter: str, names: Seque
 
 def refuse_overlap(faults: Faults, groups: dict[str, list[Column]], of: str) -> None:
     """A column cannot play part ``of`` and another of the parts given."""
-    mine = {column.name.casefold() for column in groups[of]}
+    mine = {folded(column.name) for column in groups[of]}
     for other, columns in groups.items():
         for column in columns if other != of else ():
-            if column.name.casefold() in mine:
+            if folded(column.name) in mine:
                 faults.add(f"column {quoted(column.name)} is in both {of} and {other}.")

@@ -15,7 +15,7 @@ from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Column
 from ppduck.randomized.conditioning import is_invertible
 from ppduck.randomized.design import Attribute
-from ppduck.randomized.published import Published
+from ppduck.randomized.published import Published, unchanged
 from ppduck.values import Array
 
 BITS = 62  # items to a word
@@ -72,6 +72,17 @@ def gathered(statement: sql.Statement, name: str, source: str, columns: Sequence
     statement.step(
         name,
         f"SELECT [{lists}] AS words, list(_pp_n ORDER BY {names}) AS counts FROM ({counted})",
+        materialized=True,
+    )
+
+
+def published_baskets(statement: sql.Statement, published: Published) -> None:
+    """The baskets of a view or table, and a look whether the view is still what its design was read from."""
+    statement.step("_pp_views", unchanged(published), materialized=True)
+    gathered(statement, "_pp_gathered", published.source.sql, [column.name for column in published.columns])
+    statement.step(
+        "_pp_baskets",
+        'SELECT words, CASE WHEN "_pp_ok" = 0 THEN counts END AS counts FROM "_pp_gathered" CROSS JOIN "_pp_views"',
         materialized=True,
     )
 

@@ -23,7 +23,7 @@ from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.randomized.conditioning import is_invertible, warn
 from ppduck.randomized.design import LEVELS, MATRIX, Attribute, P
-from ppduck.randomized.published import Published
+from ppduck.randomized.published import Published, unchanged
 from ppduck.values import Array
 
 ARGUMENTS = ["VARCHAR", "BIGINT[]", "DOUBLE[]", "BIGINT[]", "BIGINT"]
@@ -94,6 +94,7 @@ class Cells:
             **own,
         }
         statement = sql.Statement()
+        statement.step("_pp_views", unchanged(self.published), materialized=True)
         statement.step("_pp_cells", self._counted(names), materialized=True)
         statement.step("_pp_levels", self._levels(names), materialized=True)
         statement.step("_pp_placed", self._placed(names), materialized=False)
@@ -145,7 +146,7 @@ class Cells:
     def _placed(self, names: Sequence[str]) -> str:
         """Every cell's number, NULL where one of its values is no level; at least one row, so that sizes arrive."""
         lists = [sql.column(name.replace("_pp_a", "_pp_l")) for name in names]
-        number = "0.0"
+        number = 'CAST("_pp_ok" AS DOUBLE)'
         for name, levels, attribute in zip(names, lists, self.published.attributes, strict=True):
             size, value = f"len({sql.render(levels.copy())})", sql.render(sql.column(name))
             place = f"list_position({sql.render(levels.copy())}, {value})"
@@ -161,7 +162,7 @@ class Cells:
             sql.column("_pp_n"),
             sql.named(sizes, "_pp_sizes"),
         ]
-        return sql.select(columns, '"_pp_levels" LEFT JOIN "_pp_cells" ON true')
+        return sql.select(columns, '"_pp_levels" CROSS JOIN "_pp_views" LEFT JOIN "_pp_cells" ON true')
 
     def decoded(self, number: str) -> list[sql.Expr]:
         """The levels of a cell's number, under the names of the columns."""

@@ -17,7 +17,7 @@ from ppduck.kernels import randomized
 from ppduck.plan import arguments
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog, Column, Source
-from ppduck.values import Array
+from ppduck.values import Array, folded
 
 MOST_LEVELS = 1000
 MOST_MATRIX_LEVELS = 200
@@ -151,9 +151,9 @@ def chosen_columns(given: dict[str, Any], faults: Faults) -> list[str]:
     named = [*(p if isinstance(p, dict) else ()), *matrix]
     conf = given.get("conf")
     if conf is not None:
-        folded = {name.casefold() for name in conf}
+        own = {folded(name) for name in conf}
         for name in named:
-            if name.casefold() not in folded:
+            if folded(name) not in own:
                 faults.add(f"p or matrix names column {quoted(name)}, which conf does not.")
         return list(conf)
     if isinstance(p, float):
@@ -164,7 +164,7 @@ def chosen_columns(given: dict[str, Any], faults: Faults) -> list[str]:
 
 
 def _folded(mapping: Mapping[str, Any]) -> dict[str, Any]:
-    return {name.casefold(): value for name, value in mapping.items()}
+    return {folded(name): value for name, value in mapping.items()}
 
 
 class DesignReader:
@@ -181,16 +181,16 @@ class DesignReader:
 
     def refuse_strangers(self, names: Sequence[str]) -> None:
         """p, matrix and levels may only speak of the columns that the call is about."""
-        folded = {name.casefold() for name in names}
+        own = {folded(name) for name in names}
         for parameter, mapping in (("p", self.ps), ("matrix", self.matrices), ("levels", self.domains)):
             for name in mapping:
-                if name not in folded:
+                if name not in own:
                     self.faults.add(f"{parameter} names column {quoted(name)}, which the call is not about.")
 
     def probabilities(self, name: str, hint: str = "") -> tuple[float | None, list[list[float]] | None]:
         """p or matrix of a column: exactly one of them."""
-        folded = name.casefold()
-        p, rows = self.ps.get(folded), self.matrices.get(folded)
+        own = folded(name)
+        p, rows = self.ps.get(own), self.matrices.get(own)
         if p is not None and rows is not None:
             self.faults.add(f"column {quoted(name)} has both p and matrix; give one of them.")
         if p is None and rows is None:
@@ -205,7 +205,7 @@ class DesignReader:
 
     def given_levels(self, column: Column) -> Levels | None:
         """The levels that the call names, as texts of the column's type; None where it names none."""
-        domain = self.domains.get(column.name.casefold())
+        domain = self.domains.get(folded(column.name))
         if domain is None:
             return None
         texts: list[str | None] = []
@@ -257,7 +257,7 @@ class DesignReader:
         if p is None and rows is None:
             return None
         levels = self.levels(column)
-        if levels is None or (not levels and column.name.casefold() in self.domains):
+        if levels is None or (not levels and folded(column.name) in self.domains):
             return None
         if len(levels) < 2:
             self.faults.add(

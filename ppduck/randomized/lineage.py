@@ -1,8 +1,9 @@
 """Where the columns of a view come from, followed down to the one masking call in it.
 
 Only what is known to leave the published rows and values as they are is followed: plain columns,
-``*`` with EXCLUDE, REPLACE and RENAME, aliases, and conditions on columns that are not randomized.
-Everything else is refused, because a guess would give a biased estimate with a narrow range.
+``*`` with EXCLUDE, REPLACE and RENAME, aliases, arithmetic and comparisons of columns that are not
+randomized, conditions on them, and views over such views. Everything else is refused, function calls
+too (a macro may hide behind any name), because a guess would give a biased estimate with a narrow range.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sqlglot import exp
 
 from ppduck.errors import quoted
 from ppduck.randomized.design import Attribute, Design
+from ppduck.values import folded
 
 
 class UnreadableError(Exception):
@@ -46,10 +48,12 @@ _SELECT = {"expressions", "from_", "where", "order", "kind"}
 _TABLE = {"this", "db", "catalog", "alias"}
 _SUBQUERY = {"this", "alias"}
 _STAR = {"except_", "replace", "rename"}
-# Parts of an expression that can hide a column, multiply rows or look at other rows.
-_OPAQUE = (
-    exp.Star, exp.Columns, exp.PositionalColumn, exp.Select, exp.Subquery, exp.Window, exp.Explode, exp.Unnest,
-    exp.Posexplode, exp.AggFunc, exp.Anonymous, exp.Lambda,
+# What an expression may be made of.
+_PLAIN = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Neg, exp.Not, exp.And, exp.Or,
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike,
+    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.DPipe, exp.Coalesce, exp.Case, exp.If,
+    exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam, exp.Ordered, exp.Order,
 )  # fmt: skip
 
 
@@ -66,6 +70,9 @@ def origins(query: exp.Expr, masks: set[str], design: Design, views: Views) -> l
     if start is None:
         raise UnreadableError("reads no table")
     below, known_as = _below(start.this, masks, design, views)
+    order = query.args.get("order")
+    if order is not None:
+        _columns_of(order, below, known_as)  # a set-returning function in it would multiply rows
     where = query.args.get("where")
     if where is not None:
         for column in _columns_of(where.this, below, known_as):
@@ -74,6 +81,9 @@ def origins(query: exp.Expr, masks: set[str], design: Design, views: Views) -> l
     found: list[Origin] = []
     for item in query.expressions:
         found += _item(item, below, known_as)
+    names = [folded(origin.name) for origin in found if origin.name]
+    if len(set(names)) < len(names):
+        raise UnreadableError("gives two columns the same name")
     return found
 
 
@@ -90,13 +100,20 @@ def _below(table: exp.Expr, masks: set[str], design: Design, views: Views) -> tu
         raise UnreadableError("renames columns by a list behind its table")
     if isinstance(table, exp.Subquery):
         _only(table, _SUBQUERY)
-        return origins(table.this, masks, design, views), table.alias
+        return _all_named(origins(table.this, masks, design, views)), table.alias
     if not isinstance(table, exp.Table):
         raise UnreadableError("does more than select from one table")
     _only(table, _TABLE)
     if isinstance(table.this, exp.Func):
         return _masked(table.this, masks, design), table.alias or table.this.name
-    return created_columns(views.created(table), masks, design, views), table.alias or table.name
+    return _all_named(created_columns(views.created(table), masks, design, views)), table.alias or table.name
+
+
+def _all_named(found: list[Origin]) -> list[Origin]:
+    """What is read by name must have a name: DuckDB would make one up, which may be that of another column."""
+    if not all(origin.name for origin in found):
+        raise UnreadableError("reads an expression that has no alias")
+    return found
 
 
 def created_columns(statement: str, masks: set[str], design: Design, views: Views) -> list[Origin]:
@@ -113,12 +130,12 @@ def created_columns(statement: str, masks: set[str], design: Design, views: View
 
 
 def _masked(call: exp.Expr, masks: set[str], design: Design) -> list[Origin]:
-    if call.name.casefold() not in masks:
+    if folded(call.name) not in masks:
         raise UnreadableError(f"calls {call.name}, not rr_mask or pram_mask")
     if design.columns is None:
         raise UnreadableError("masks a table whose columns cannot be seen")
-    by_name = {attribute.name.casefold(): attribute for attribute in design.attributes}
-    return [Origin(name, by_name.get(name.casefold())) for name in design.columns]
+    by_name = {folded(attribute.name): attribute for attribute in design.attributes}
+    return [Origin(name, by_name.get(folded(name))) for name in design.columns]
 
 
 def _item(item: exp.Expr, below: list[Origin], known_as: str) -> list[Origin]:
@@ -128,26 +145,26 @@ def _item(item: exp.Expr, below: list[Origin], known_as: str) -> list[Origin]:
     if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
         _qualified(item, known_as)
         return _starred(item.this, below, known_as)
-    value = item.this if isinstance(item, exp.Alias) else item
+    value, alias = (item.this, item.alias) if isinstance(item, exp.Alias) else (item, "")
     if isinstance(value, exp.Column):
         origin = _find(value, below, known_as)
-        return [Origin(item.alias_or_name, origin.attribute, origin.spoilt)]
-    return [Origin(item.alias_or_name, None, _is_spoilt(value, below, known_as))]
+        return [Origin(alias or value.name, origin.attribute, origin.spoilt)]
+    return [Origin(alias, None, _is_spoilt(value, below, known_as))]
 
 
 def _starred(star: exp.Star, below: list[Origin], known_as: str) -> list[Origin]:
     _only(star, _STAR)
-    left_out = {part.name.casefold() for part in star.args.get("except_") or ()}
-    changed = {part.alias.casefold(): part.this for part in star.args.get("replace") or ()}
-    renamed = {part.this.name.casefold(): part.alias for part in star.args.get("rename") or ()}
+    left_out = {folded(part.name) for part in star.args.get("except_") or ()}
+    changed = {folded(part.alias): part.this for part in star.args.get("replace") or ()}
+    renamed = {folded(part.this.name): part.alias for part in star.args.get("rename") or ()}
     found = []
     for origin in below:
-        folded = origin.name.casefold()
-        if folded in left_out:
+        own = folded(origin.name)
+        if own in left_out:
             continue
-        if folded in changed:
-            origin = Origin(origin.name, None, _is_spoilt(changed[folded], below, known_as))
-        found.append(Origin(renamed.get(folded, origin.name), origin.attribute, origin.spoilt))
+        if own in changed:
+            origin = Origin(origin.name, None, _is_spoilt(changed[own], below, known_as))
+        found.append(Origin(renamed.get(own, origin.name), origin.attribute, origin.spoilt))
     return found
 
 
@@ -158,14 +175,14 @@ def _is_spoilt(expression: exp.Expr, below: list[Origin], known_as: str) -> bool
 def _columns_of(expression: exp.Expr, below: list[Origin], known_as: str) -> list[Origin]:
     """The columns that an expression reads; raises where that cannot be told for sure."""
     for node in expression.walk():
-        if isinstance(node, _OPAQUE):
+        if not isinstance(node, _PLAIN):
             raise UnreadableError(f"holds {node.sql(dialect='duckdb')}, which cannot be looked through")
     return [_find(column, below, known_as) for column in expression.find_all(exp.Column)]
 
 
 def _find(column: exp.Column, below: list[Origin], known_as: str) -> Origin:
     _qualified(column, known_as)
-    found = [origin for origin in below if origin.name.casefold() == column.name.casefold()]
+    found = [origin for origin in below if folded(origin.name) == folded(column.name)]
     if len(found) != 1:
         raise UnreadableError(f"reads {quoted(column.name)}, which is no column of what it selects from")
     return found[0]
@@ -173,8 +190,8 @@ def _find(column: exp.Column, below: list[Origin], known_as: str) -> Origin:
 
 def _qualified(column: exp.Column, known_as: str) -> None:
     """A column may be qualified by its table's name only: anything else may be a part of a struct."""
-    parts = [part.name.casefold() for part in column.parts[:-1]]
-    if parts and parts != [known_as.casefold()]:
+    parts = [folded(part.name) for part in column.parts[:-1]]
+    if parts and parts != [folded(known_as)]:
         raise UnreadableError(f"reads {column.sql(dialect='duckdb')}, which cannot be told from a part of a struct")
 
 
@@ -184,6 +201,6 @@ def named_as(found: Sequence[Origin], names: Sequence[str]) -> list[Origin]:
         raise UnreadableError("has other columns than its text says")
     for origin, name in zip(found, names, strict=True):
         # An expression without alias has no name here, and its text for a name there.
-        if origin.name and origin.name.casefold() != name.casefold():
+        if origin.name and folded(origin.name) != folded(name):
             raise UnreadableError("has other columns than its text says")
     return [Origin(name, origin.attribute, origin.spoilt) for origin, name in zip(found, names, strict=True)]

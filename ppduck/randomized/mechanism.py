@@ -29,6 +29,7 @@ from ppduck.plan.catalog import Catalog, Source
 from ppduck.plan.registry import Function
 from ppduck.plan.roles import refuse_overlap, resolve_columns
 from ppduck.randomized.design import LEVELS, Attribute, Design, DesignReader, chosen_columns, normalised, record
+from ppduck.values import folded
 
 CHECK = "ppduck_rr_check"
 CHECK_TYPES = (["VARCHAR", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT[]"], "UBIGINT")
@@ -81,7 +82,7 @@ def resolve(function: str, catalog: Catalog, given: dict[str, Any]) -> Call:
     names = chosen_columns(given, faults)
     if source.columns is None and "levels" not in given:
         raise faults.refuse(catalog.unseen(source, "give levels, and key."))
-    reserved = [c.name for c in source.columns or () if c.name.casefold().startswith(sql.RESERVED)]
+    reserved = [c.name for c in source.columns or () if folded(c.name).startswith(sql.RESERVED)]
     if reserved:
         faults.add(f"names that begin with {sql.RESERVED!r} are ppduck's own; rename column {quoted(reserved[0])}.")
     columns = resolve_columns(faults, source, "conf" if "conf" in given else "p or matrix", names)
@@ -109,7 +110,7 @@ def resolve(function: str, catalog: Catalog, given: dict[str, Any]) -> Call:
     table = ""
     if source.has_rowid:
         home = catalog.homes(source.sql)[0]
-        table = f"{home.schema}.{home.name}".casefold()
+        table = folded(f"{home.schema}.{home.name}")
     own = tuple(column.name for column in key)
     one_key_in = max((catalog.about_how_many_rows(source) or 0) // _KEYS_TO_LOOK_AT, 1) if table else 1
     return Call(function, source, table, asked, tuple(attributes), counts, own, dropped, given, one_key_in)
@@ -153,7 +154,21 @@ class Mechanism:
     def _source(self) -> str:
         codes = [sql.named(self._code(a), name) for a, name in zip(self.randomized, self.codes, strict=True)]
         columns = [sql.star("_pp_row"), sql.named(self._key(), "_pp_key"), *codes]
+        if self._looks_at_some:
+            columns.append(sql.named(self._looked_at(), "_pp_looked"))
         return sql.select(columns, f'{self.call.source.sql} AS "_pp_row"')
+
+    @property
+    def _looks_at_some(self) -> bool:
+        return bool(self.call.key) and self.call.one_key_in > 1
+
+    def _looked_at(self) -> sql.Expr:
+        """Of a large table, whether a row is looked at: some keys with all of their rows, and some rows."""
+        parts = [
+            exp.EQ(this=exp.Mod(this=value, expression=sql.number(self.call.one_key_in)), expression=sql.number(0))
+            for value in (self._key(), sql.call("hash", sql.column("rowid")))
+        ]
+        return exp.or_(*parts)
 
     def _key(self) -> sql.Expr:
         """What identifies a row: its key, its number in its table, or its content and which of equal rows it is."""
@@ -186,14 +201,12 @@ class Mechanism:
         keyless = sql.number(0)
         if present is not None:
             keyless = sql.cast(sql.call("count_if", exp.Not(this=exp.paren(present))), "BIGINT")
-        # Rows that share a key would share their draws, and ranges that count them apart would be too narrow. Of a
-        # large table some keys are looked at, each with all of its rows.
+        # Rows that share a key would share their draws, and ranges that count them apart would be too narrow.
         looked, distinct = statistics.rows(), statistics.rows()
         if keys:
             key = sql.column("_pp_key")
-            if self.call.one_key_in > 1:
-                part = exp.Mod(this=key.copy(), expression=sql.number(self.call.one_key_in))
-                key = exp.Case().when(exp.EQ(this=part, expression=sql.number(0)), key)
+            if self._looks_at_some:
+                key = exp.Case().when(sql.column("_pp_looked"), key)
             looked, distinct = sql.call("count", key), sql.call("count", exp.Distinct(expressions=[key.copy()]))
         counts = [
             sql.cast(sql.call("count_if", exp.EQ(this=sql.column(code), expression=sql.number(j))), "BIGINT")
@@ -250,7 +263,8 @@ class Mechanism:
         for i, (attribute, code) in enumerate(zip(self.randomized, self.codes, strict=True)):
             word = sql.column(self.draws[i // _HALVES])
             replace[attribute.name] = self._published(attribute, sql.column(code), _half(word, i % _HALVES))
-        added = ["_pp_key", *self.codes, *self.draws, *self.call.drop]
+        looked = ["_pp_looked"] if self._looks_at_some else []
+        added = ["_pp_key", *looked, *self.codes, *self.draws, *self.call.drop]
         return sql.select([sql.star("_pp_drawn", added, replace)], '"_pp_drawn"')
 
     def _published(self, attribute: Attribute, code: sql.Expr, draw: sql.Expr) -> sql.Expr:

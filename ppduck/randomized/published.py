@@ -11,11 +11,13 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ppduck.errors import Faults, quoted
-from ppduck.plan.catalog import Catalog, Column, Source
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.catalog import Catalog, Column, Home, Source
 from ppduck.plan.roles import resolve_columns
 from ppduck.randomized import pram_mask, rr_mask
 from ppduck.randomized.design import Attribute, Design, DesignReader, Levels, checked_matrix, normalised, recording
 from ppduck.randomized.lineage import Origin, UnreadableError, created_columns, named_as, origins
+from ppduck.values import folded
 
 MASKS = {rr_mask.NAME, pram_mask.NAME}
 _REMEDY = "Give p := {'column': …} or matrix := {…} instead."
@@ -29,6 +31,7 @@ class Published:
     source: Source
     columns: tuple[Column, ...]
     attributes: tuple[Attribute, ...]
+    views: tuple[Home, ...] = ()  # whose definitions were read
 
     def faults(self) -> Faults:
         return Faults(self.function, self.source.label)
@@ -45,12 +48,15 @@ def read_published(function: str, catalog: Catalog, given: dict[str, Any], names
     if not names:
         faults.add("columns is empty; name at least one column.")
     faults.raise_if_any()
+    views: tuple[Home, ...] = ()
     if by_hand:
         attributes = _by_hand(catalog, source, given, columns, faults)
     else:
-        source, attributes = _from_definition(catalog, source, given, columns, faults)
+        lineage = _lineage(catalog, source, faults)
+        source, views = lineage.source, lineage.views
+        attributes = _from_definition(catalog, lineage, given, columns, faults)
     faults.raise_if_any()
-    return Published(function, source, tuple(columns), tuple(attributes))
+    return Published(function, source, tuple(columns), tuple(attributes), views)
 
 
 def _by_hand(
@@ -82,61 +88,75 @@ def design_of(function: str, catalog: Catalog, tbl: str) -> list[Attribute]:
     faults = Faults(function, source.label)
     if source.columns is None:
         raise faults.refuse(catalog.unseen(source, f"its definition cannot be read. {_REMEDY}"))
-    _, found = _origins(catalog, source, faults)
+    found = _lineage(catalog, source, faults).origins
     attributes = [replace(origin.attribute, name=origin.name) for origin in found if origin.attribute is not None]
     if not attributes:
         raise faults.refuse(f"{quoted(source.label)} shows none of the columns that were randomized.")
     return attributes
 
 
+@dataclass(frozen=True)
+class _Lineage:
+    """A source under a name that nothing can hide, where its columns come from, and the views on the way."""
+
+    source: Source
+    origins: list[Origin]
+    views: tuple[Home, ...]
+
+
 def _from_definition(
-    catalog: Catalog, source: Source, given: dict[str, Any], columns: Sequence[Column], faults: Faults
-) -> tuple[Source, list[Attribute]]:
-    source, found = _origins(catalog, source, faults)
-    by_name = {origin.name.casefold(): origin for origin in found}
-    reader = DesignReader(catalog, source, given, faults)
+    catalog: Catalog, lineage: _Lineage, given: dict[str, Any], columns: Sequence[Column], faults: Faults
+) -> list[Attribute]:
+    by_name = {folded(origin.name): origin for origin in lineage.origins}
+    reader = DesignReader(catalog, lineage.source, given, faults)
     attributes = []
     for column in columns:
-        origin = by_name[column.name.casefold()]
+        origin = by_name[folded(column.name)]
         if origin.spoilt:
             faults.add(
                 f"column {quoted(column.name)} is computed from a randomized column in the definition of "
-                f"{quoted(source.label)}; ask about the randomized column itself."
+                f"{quoted(lineage.source.label)}; ask about the randomized column itself."
             )
         elif origin.attribute is not None:
+            if folded(column.name) in reader.domains:
+                faults.add(f"levels of column {quoted(column.name)} are those of the view; leave it out of levels.")
             attributes.append(replace(origin.attribute, name=column.name, type=column.type))
         else:
             levels = _known_levels(catalog, reader.given_levels(column), column, reader.null_is_level)
             attributes.append(Attribute(column.name, column.type, levels, 1.0))
-    return source, attributes
+    return attributes
 
 
-def _origins(catalog: Catalog, source: Source, faults: Faults) -> tuple[Source, list[Origin]]:
-    """The source under a name that nothing can hide, and where each of its columns comes from."""
-    with recording() as designs:
-        names = [column.name for column in catalog.columns_of(source)]  # plans every mask that the definition calls
+def _lineage(catalog: Catalog, source: Source, faults: Faults) -> _Lineage:
+    views = _Views(catalog, [])
     try:
         if source.sql.startswith("("):
             query = sqlglot.parse_one(source.sql[1:-1], dialect="duckdb")
-            found = origins(query, MASKS, _only_design(designs), _Views(catalog))
+            found = origins(query, MASKS, _only_design(catalog, source), views)
+            # Its tables were qualified on the way, so that nothing in the caller's statement can hide them.
+            source = replace(source, sql=f"({query.sql(dialect='duckdb')})")
         else:
-            home = catalog.homes(source.sql)[:1]
-            if not home or home[0].created is None:
+            home = catalog.home(source.sql)
+            if home is None or home.created is None:
                 raise faults.refuse(
-                    f"{quoted(source.label)} is no view over rr_mask or pram_mask, so that nothing says how it was "
-                    f"randomized. {_REMEDY}"
+                    f"{quoted(source.label)} is no view over rr_mask or pram_mask that can be told by its name, so "
+                    f"that nothing says how it was randomized. {_REMEDY}"
                 )
-            source = replace(source, sql=home[0].sql)
-            found = created_columns(home[0].created, MASKS, _only_design(designs), _Views(catalog))
-        found = named_as(found, names)
+            views.read.append(home)
+            source = replace(source, sql=home.sql)
+            found = created_columns(home.created, MASKS, _only_design(catalog, source), views)
+        found = named_as(found, [column.name for column in catalog.columns_of(source)])
     except (UnreadableError, SqlglotError) as unreadable:
         why = f": it {unreadable}" if isinstance(unreadable, UnreadableError) else ""
         raise faults.refuse(f"the definition of {quoted(source.label)} cannot be read{why}. {_REMEDY}") from None
-    return source, found
+    return _Lineage(source, found, tuple(views.read))
 
 
-def _only_design(designs: Sequence[Design]) -> Design:
-    # Planning the view several times plans its mask anew each time, which gives equal designs.
+def _only_design(catalog: Catalog, source: Source) -> Design:
+    """The design of the one mask that a source calls, recorded while the source is planned."""
+    with recording() as designs:
+        catalog.columns_of(source)
+    # Planning a view may plan its mask several times, which gives equal designs.
     if len(set(designs)) != 1:
         raise UnreadableError("holds more than one masking call" if designs else "calls neither rr_mask nor pram_mask")
     return designs[0]
@@ -144,15 +164,54 @@ def _only_design(designs: Sequence[Design]) -> Design:
 
 @dataclass(frozen=True)
 class _Views:
-    """Finds the views that a definition reads."""
+    """Finds the views that a definition reads, and remembers them."""
 
     catalog: Catalog
+    read: list[Home]
 
     def created(self, table: exp.Table) -> str:
-        homes = self.catalog.homes(".".join(f'"{part.name}"' for part in table.parts))
+        homes = self.catalog.homes(".".join(sql.render(sql.name(part.name)) for part in table.parts))
         # A name inside a view may mean another object than here, so it must be the only one of its name.
         if len(homes) > 1:
             raise UnreadableError(f"reads {quoted(table.name)}, of which there are several; qualify it by its schema")
-        if not homes or homes[0].created is None:
+        created = homes[0].created if homes else None
+        if created is None:
             raise UnreadableError(f"reads {quoted(table.name)}, which is no view over rr_mask or pram_mask")
-        return homes[0].created
+        home = homes[0]
+        table.set("db", exp.to_identifier(home.schema, quoted=True))
+        table.set("catalog", exp.to_identifier(home.database, quoted=True))
+        if not table.alias:
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
+        self.read.append(home)
+        return created
+
+
+def unchanged(published: Published) -> str:
+    """SELECT of 0, or of an error where a view is not, in the caller's transaction, what its design was read from."""
+    if not published.views:
+        return 'SELECT 0 AS "_pp_ok"'
+    same = " AND ".join(
+        "EXISTS (SELECT 1 FROM duckdb_views() WHERE "
+        + " AND ".join(
+            f"{column} = {sql.render(sql.text(value or ''))}"
+            for column, value in (
+                ("database_name", view.database),
+                ("schema_name", view.schema),
+                ("view_name", view.name),
+                ("sql", view.created),
+            )
+        )
+        + ")"
+        for view in published.views
+    )
+    names = ", ".join(sql.render(sql.text(folded(view.name))) for view in published.views)
+    hidden = (
+        f"EXISTS (SELECT 1 FROM duckdb_tables() WHERE temporary AND lower(table_name) IN ({names})) OR "
+        f"EXISTS (SELECT 1 FROM duckdb_views() WHERE temporary AND lower(view_name) IN ({names}))"
+    )
+    fault = published.faults().refuse(
+        "a view is not what it was when the call was planned, or a temporary table hides it; commit, drop the "
+        f"temporary one, or read a table. {_REMEDY}"
+    )
+    failed = sql.render(sql.call("error", sql.text(str(fault))))
+    return f'SELECT CASE WHEN {same} AND NOT ({hidden}) THEN 0 ELSE {failed} END AS "_pp_ok"'

@@ -26,7 +26,7 @@ from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
 from ppduck.randomized.design import MATRIX, MOST_LEVELS, P, checked_matrix
 from ppduck.randomized.published import design_of
-from ppduck.values import Array
+from ppduck.values import Array, folded
 
 NAME = "rr_privacy"
 COLUMNS = ("attribute", "measure", "value", "meaning")
@@ -130,18 +130,18 @@ def _by_hand(given: dict[str, Any], faults: Faults) -> dict[str, Array]:
 def _size(sizes: Any, name: str) -> int | None:
     if not isinstance(sizes, dict):
         return None if sizes is None else int(sizes)
-    return {key.casefold(): value for key, value in sizes.items()}.get(name.casefold())
+    return {folded(key): value for key, value in sizes.items()}.get(folded(name))
 
 
 def _priors(given: dict[str, Any], matrices: Mapping[str, Array], faults: Faults) -> dict[str, Array]:
     """The shares of each column's levels as given, else all the same."""
-    named = {key.casefold(): value for key, value in given.get("prior", {}).items()}
-    for name in named.keys() - {name.casefold() for name in matrices}:
+    named = {folded(key): value for key, value in given.get("prior", {}).items()}
+    for name in named.keys() - {folded(name) for name in matrices}:
         faults.add(f"prior names column {quoted(name)}, which the call is not about.")
     found = {}
     for name, matrix in matrices.items():
         size = len(matrix)
-        shares = named.get(name.casefold(), [1.0 / size] * size)
+        shares = named.get(folded(name), [1.0 / size] * size)
         if len(shares) != size or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
             faults.add(f"prior of column {quoted(name)} must be {size} shares that sum to 1.")
         found[name] = np.array(shares)

@@ -25,6 +25,7 @@ from ppduck.plan.registry import Function, register
 from ppduck.randomized import cells
 from ppduck.randomized.cells import Cells
 from ppduck.randomized.published import read_published
+from ppduck.values import folded
 
 NAME = "rr_reconstruct"
 SOLVE = "ppduck_rr_reconstruct"
@@ -38,7 +39,7 @@ COLUMNS = Parameter("columns", arguments.columns, "the columns of the table, suc
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     published = read_published(NAME, catalog, given, given["columns"])
-    taken = [column.name for column in published.columns if column.name.casefold() in PARTS]
+    taken = [column.name for column in published.columns if folded(column.name) in PARTS]
     if taken:
         raise published.faults().refuse(
             f"column {listed(taken)} is called like a column of the result; rename it in tbl, such as "

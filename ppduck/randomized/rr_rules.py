@@ -35,7 +35,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     published = read_published(NAME, catalog, given, given["columns"])
     baskets.refuse_other_than_bits(published)
     statement = sql.Statement()
-    baskets.gathered(statement, "_pp_baskets", published.source.sql, [column.name for column in published.columns])
+    baskets.published_baskets(statement, published)
     spec = sql.text(json.dumps(baskets.specification(published, given)))
     answer = sql.call("unnest", sql.call(SOLVE, spec, *baskets.arguments_of("_pp_baskets")))
     rows = sql.select([sql.named(answer, "_pp_row")], '"_pp_baskets"')

@@ -44,7 +44,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     faults.raise_if_any()
     statement = sql.Statement()
     baskets.gathered(statement, "_pp_original", original.sql, [column.name for column in own])
-    baskets.gathered(statement, "_pp_baskets", published.source.sql, [column.name for column in published.columns])
+    baskets.published_baskets(statement, published)
     spec = baskets.specification(published, given) | {"original": original.label}
     sides = [*baskets.arguments_of("_pp_original"), *baskets.arguments_of("_pp_baskets")]
     answer = sql.call("unnest", sql.call(SOLVE, sql.text(json.dumps(spec)), *sides))

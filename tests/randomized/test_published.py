@@ -15,6 +15,7 @@ MASK = "rr_mask('survey', p={'gender': 0.9, 'disease': 0.8}, key='id')"
 @pytest.fixture
 def views(survey: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     survey.execute(f"CREATE VIEW survey_rr AS FROM {MASK}")
+    survey.execute("CREATE MACRO twice(a) AS unnest([a, a])")
     return survey
 
 
@@ -32,6 +33,7 @@ READABLE = {
     "(SELECT * FROM survey_rr)": "disease",
     "(SELECT disease AS illness, id FROM survey_rr)": "illness",
     "(SELECT s.disease, age + 1 AS older FROM survey_rr AS s)": "disease",
+    "(SELECT disease, age::VARCHAR, 'x', CASE WHEN age > 40 THEN 1 ELSE 0 END FROM survey_rr ORDER BY age, disease)": "disease",
     "(SELECT * EXCLUDE (gender) FROM survey_rr)": "disease",
     "(SELECT * RENAME (disease AS illness) FROM survey_rr)": "illness",
     "(SELECT * REPLACE (age // 10 AS age) FROM survey_rr)": "disease",
@@ -130,6 +132,14 @@ UNREADABLE = {
     "(SELECT s.disease FROM (SELECT t AS s FROM survey_rr t) AS q)": r"no column of what it selects from",
     "(SELECT disease FROM survey_rr AS t(id, disease, gender))": r"renames columns by a list behind its table",
     "(SELECT disease FROM (FROM survey_rr) AS t(id, disease, gender))": r"renames columns by a list behind its table",
+    "(SELECT x_1 AS disease FROM (SELECT gender AS x, disease AS x, age AS x_1 FROM survey_rr) AS q)": r"gives two columns the same name",
+    '(SELECT "(age + 1)" AS disease FROM (SELECT age + 1, gender AS "(age + 1)" FROM survey_rr) AS q)': r"reads an expression that has no alias",
+    # Functions, behind which anything may hide
+    "(SELECT disease FROM survey_rr ORDER BY unnest([1, 2]))": r"cannot be looked through",
+    "(SELECT disease, upper(gender) AS u FROM survey_rr)": r"holds UPPER\(gender\), which cannot be looked through",
+    "(SELECT disease, twice(age) AS z FROM survey_rr)": r"cannot be looked through",
+    "(FROM survey_rr WHERE date_trunc(gender, DATE '2020-01-01') = DATE '2020-01-01')": r"cannot be looked through",
+    "(SELECT current_user AS disease FROM (SELECT disease AS current_user FROM survey_rr) AS q)": r"cannot be looked through",
     # No mask, or more than one
     "(FROM survey)": r"calls neither rr_mask nor pram_mask",
     "(SELECT disease FROM egadp_mask('survey', conf=['age']))": r"calls neither rr_mask nor pram_mask",
@@ -146,7 +156,7 @@ def test_whatever_changes_the_sample_is_refused(views: duckdb.DuckDBPyConnection
 
 def test_columns_computed_from_randomized_ones_are_refused(views: duckdb.DuckDBPyConnection) -> None:
     for source, column in {
-        "(SELECT upper(disease) AS d FROM survey_rr)": "d",
+        "(SELECT disease || '!' AS d FROM survey_rr)": "d",
         "(SELECT * REPLACE (coalesce(disease, 'flu') AS disease) FROM survey_rr)": "disease",
         "(SELECT gender || smoker AS both FROM survey_rr)": "both",
     }.items():
@@ -156,6 +166,81 @@ def test_columns_computed_from_randomized_ones_are_refused(views: duckdb.DuckDBP
             estimates(views, source, column)
 
 
+def test_names_may_be_swapped(con: duckdb.DuckDBPyConnection) -> None:
+    """By a list of the view, by RENAME or by aliases: each column keeps its own design."""
+    con.execute("CREATE TABLE t AS SELECT i AS id, i % 2 AS x, (i // 2) % 2 AS y FROM range(4000) r(i)")
+    mask = "rr_mask('t', p := {x: 0.95, y: 0.65}, key := 'id')"
+    con.execute(f"CREATE VIEW v1(id, y, x) AS FROM {mask}")
+    con.execute(f"CREATE VIEW v2 AS SELECT * RENAME (x AS y, y AS x) FROM {mask}")
+    con.execute(f"CREATE VIEW v3 AS SELECT id, y AS x, x AS y FROM {mask}")
+    con.execute("CREATE VIEW v4 AS SELECT x FROM v1")
+    for view in ("v1", "v2", "v3", "v4"):
+        found = rows(con, f"SELECT attribute, value FROM rr_privacy(tbl='{view}') WHERE measure = 'keep'")
+        assert ("x", 0.65) in found, view
+        assert ("y", 0.65) not in found, view
+
+
+def test_a_name_is_looked_up_where_it_says(survey: duckdb.DuckDBPyConnection) -> None:
+    survey.execute("ATTACH ':memory:' AS other; CREATE TABLE other.survey AS FROM survey")
+    survey.execute("CREATE VIEW v AS FROM rr_mask('memory.main.survey', p={'smoker': 0.9}, key='id')")
+    survey.execute("CREATE VIEW other.v AS FROM rr_mask('other.main.survey', p={'smoker': 0.7}, key='id')")
+    keep = "SELECT value FROM rr_privacy(tbl='{}') WHERE measure = 'keep'"
+    assert rows(survey, keep.format("memory.main.v")) == [(0.9,)]
+    assert rows(survey, keep.format("other.main.v")) == [(0.7,)]
+    assert rows(survey, keep.format("other.v")) == [(0.7,)]
+    assert rows(survey, keep.format("v")) == [(0.9,)]
+    survey.execute("CREATE VIEW w AS FROM v")
+    with pytest.raises(duckdb.InvalidInputException, match=r'reads "v", of which there are several; qualify it'):
+        rows(survey, keep.format("w"))
+    survey.execute("CREATE SCHEMA s; CREATE TABLE plain AS FROM survey; CREATE VIEW s.plain AS FROM memory.main.v")
+    with pytest.raises(duckdb.InvalidInputException, match=r'"plain" is no view over rr_mask'):
+        rows(survey, keep.format("plain"))
+
+
+def test_what_hides_a_view_is_not_read_by_its_design(views: duckdb.DuckDBPyConnection) -> None:
+    """A CTE of the view's name does not reach it; a temporary table, which planning cannot see, is noticed."""
+    expected = estimates(views, "survey_rr", "disease")
+    for source in ("survey_rr", "(SELECT disease FROM survey_rr)"):
+        query = (
+            "WITH survey_rr AS (SELECT 'flu' AS disease FROM range(10)) "
+            f"SELECT estimate, std_error FROM rr_reconstruct('{source}', ['disease'])"
+        )
+        assert rows(views, query) == expected
+    views.execute("CREATE VIEW upon AS SELECT id, disease FROM survey_rr")
+    views.execute("CREATE TEMP TABLE survey_rr AS SELECT * REPLACE ('flu' AS disease) FROM survey")
+    hidden = r"or a temporary table hides it; commit, drop the temporary one"
+    for source in ("survey_rr", "(SELECT disease FROM survey_rr)", "upon", "memory.main.survey_rr"):
+        with pytest.raises(duckdb.InvalidInputException, match=hidden):
+            estimates(views, source, "disease")
+    items = "(SELECT smoker, age = 30 AS a FROM survey_rr)"
+    with pytest.raises(duckdb.InvalidInputException, match=hidden):
+        rows(views, f"FROM rr_rules('{items}', ['smoker', 'a'], min_support=0.1, min_confidence=0.1)")
+
+
+def test_a_view_that_an_open_transaction_has_replaced_is_noticed(views: duckdb.DuckDBPyConnection) -> None:
+    other = "FROM rr_mask('survey', p={'gender': 0.6, 'disease': 0.95}, key='id')"
+    for source in ("survey_rr", "(FROM survey_rr)"):
+        views.execute("BEGIN")
+        views.execute(f"CREATE OR REPLACE VIEW survey_rr AS {other}")
+        with pytest.raises(duckdb.InvalidInputException, match=r"a view is not what it was when the call was planned"):
+            estimates(views, source, "disease")
+        views.execute("ROLLBACK")
+        assert len(estimates(views, source, "disease")) == 3
+
+
+def test_the_search_path_is_not_guessed_at(views: duckdb.DuckDBPyConnection) -> None:
+    views.execute("CREATE SCHEMA s2; CREATE SCHEMA s3")
+    views.execute(
+        "CREATE VIEW s2.survey_rr AS FROM rr_mask('main.survey', p={'disease': 0.95}, key='id') WHERE id < 50"
+    )
+    views.execute("SET search_path = 's3,s2'")
+    with pytest.raises(
+        duckdb.InvalidInputException, match=r"no view over rr_mask or pram_mask that can be told by its name"
+    ):
+        estimates(views, "survey_rr", "disease")
+    assert len(estimates(views, "main.survey_rr", "disease")) == 3
+
+
 def test_temporary_views_and_tables_need_p(views: duckdb.DuckDBPyConnection) -> None:
     views.execute(f"CREATE TEMP VIEW passing AS FROM {MASK}")
     with pytest.raises(
@@ -163,6 +248,16 @@ def test_temporary_views_and_tables_need_p(views: duckdb.DuckDBPyConnection) -> 
     ):
         estimates(views, "passing", "disease")
     assert estimates(views, "passing", "disease", ", p=0.8") == estimates(views, "survey_rr", "disease")
+
+
+def test_levels_beside_a_view_are_refused_for_what_it_randomizes(views: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(duckdb.InvalidInputException, match=r'levels of column "disease" are those of the view'):
+        estimates(views, "survey_rr", "disease", ", levels={'disease': ['flu', 'cancer']}")
+
+
+def test_a_design_must_be_constant(survey: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(duckdb.InvalidInputException, match=r"an argument must be constant, and .*RANDOM.* is not"):
+        survey.execute("CREATE VIEW v AS FROM rr_mask('survey', p={'gender': 0.55 + random() * 0.44})")
 
 
 def test_p_beside_a_view_wins(views: duckdb.DuckDBPyConnection) -> None:

@@ -267,6 +267,20 @@ def test_odd_names_positional_arguments_and_drop(con: duckdb.DuckDBPyConnection)
     assert rows(con, f"SELECT count(*) FROM {call.replace('{', 'MAP {')}") == [(500,)]
 
 
+def test_names_are_compared_as_duckdb_compares_them(con: duckdb.DuckDBPyConnection) -> None:
+    """The case of A to Z does not matter, that of Ä does: it is the named column that must be masked."""
+    con.execute(
+        'CREATE TABLE t AS SELECT i AS id, i % 2 AS "Ä", i % 2 AS "ä", i % 2 AS "ß", i % 2 AS "SS" FROM range(500) r(i)'
+    )
+    for named, other in (("Ä", "ä"), ("ä", "Ä"), ("ß", "SS"), ("ss", "ß")):
+        call = f"rr_mask('t', p := MAP {{'{named}': 0.5}})"
+        [(moved, kept)] = rows(
+            con, f'SELECT count(*) FILTER ("{named}" <> id % 2), count(*) FILTER ("{other}" <> id % 2) FROM {call}'
+        )
+        assert moved > 150
+        assert kept == 0
+
+
 def test_conf_with_one_p_for_all(survey: duckdb.DuckDBPyConnection) -> None:
     query = "FROM rr_mask('survey', {}, key='id') ORDER BY id"
     one = rows(survey, query.format("conf=['gender', 'disease'], p=0.8"))
@@ -359,6 +373,11 @@ def test_a_few_shared_keys_are_noticed(con: duckdb.DuckDBPyConnection, monkeypat
     assert rows(con, query) == [(20000,)]
     monkeypatch.setattr(mechanism, "_KEYS_TO_LOOK_AT", 2000)
     assert rows(con, query) == [(20000,)]
+    con.execute(
+        "CREATE TABLE sentinel AS SELECT CASE WHEN i % 50 = 7 THEN -1 ELSE i END AS id, i % 2 AS c FROM range(20000) r(i)"
+    )
+    with pytest.raises(duckdb.InvalidInputException, match=r'key "id" has only \d+ values for \d+ rows looked at'):
+        rows(con, query.replace("'t'", "'sentinel'"))
     con.execute("INSERT INTO t FROM t LIMIT 200")
     with pytest.raises(
         duckdb.InvalidInputException, match=r'key "id" has only \d\d\d\d values for \d\d\d\d rows looked at'

@@ -260,7 +260,7 @@ def test_nearly_singular_matrices_warn(published: duckdb.DuckDBPyConnection) -> 
 
 
 BAD = {
-    "'published', ['gender']": r'"published" is no view over rr_mask or pram_mask, .* Give p := ',
+    "'published', ['gender']": r'"published" is no view over rr_mask or pram_mask .* Give p := ',
     "'survey_rr', ['gendr']": r'columns names column "gendr", which does not exist. Did you mean "gender"\?',
     "'survey_rr', []": r"columns is empty",
     "'survey_r', ['gender']": r'cannot see "survey_r". Did you mean "survey_rr"\?',
