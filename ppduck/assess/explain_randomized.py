@@ -48,17 +48,21 @@ def _promises(call: Call) -> list[Row]:
     kept = [
         f"all randomized columns of a row together tell no more about it than epsilon {together.epsilon:.3g} allows",
         "tables, measures and rules reconstructed from it are right up to the ranges that are given with them",
-        "a row keeps its published value however often it is read and whatever happens to other rows",
+        "a row keeps its published value however often it is read, and when rows of known levels come and go",
     ]
     lost = [
         "protection by columns that are not randomized",
         "that a second design for the same column adds nothing: the epsilons of independent releases add up",
+        "secrecy of a change: a published value that changes shows that the true one did",
     ]
     if call.counts:
         kept.append("the expected share of every level")
         lost.append("the same published value after the table has changed: an invariant matrix follows its shares")
     if "levels" not in call.given:
-        lost.append("secrecy of which levels occur: the domain is read from the data; name it in levels")
+        lost.append(
+            "secrecy of which levels occur, and the same published values once a new one does: the domain is read from "
+            "the data; name it in levels"
+        )
     if not call.key:
         lost.append("the same published value once the table is written anew: name a key")
     if "seed" in call.given:
