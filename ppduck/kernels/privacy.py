@@ -47,6 +47,17 @@ class Privacy:
         )
 
 
+def reconstruction_of_levels(matrix: Array, prior: Array) -> Array:
+    """Pr(j → j) = Σ_i P[i, j]·Pr(j | i) for every level j: the chance that a guess by the posterior finds it again.
+
+    Guo (2010), equations 5.5, 5.7 and 5.8; of a level with prior 0 it is 0.
+    """
+    joint = matrix * prior
+    total = joint.sum(axis=1, keepdims=True)
+    posterior = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)
+    return np.asarray((matrix * posterior).sum(axis=0))
+
+
 def privacy_of(matrix: Array, prior: Array) -> Privacy:
     """The measures of one matrix P[i, j] = Pr(published i | j).
 
@@ -61,7 +72,7 @@ def privacy_of(matrix: Array, prior: Array) -> Privacy:
         others = (total - joint) / (1.0 - prior)
         ratios = shown / others
         ratios = np.fmax(ratios, 1.0 / ratios)  # a response may speak for a level or against it
-        posterior = np.where(total > 0, joint / total, 0.0)
     ratios = ratios[:, (prior > 0) & (prior < 1)]
     jeopardy = float(np.nanmax(ratios)) if ratios.size else 1.0
-    return Privacy(float(np.max(np.diag(matrix))), gamma, jeopardy, float((joint * posterior).sum()), condition(matrix))
+    reconstruction = float(prior @ reconstruction_of_levels(matrix, prior))
+    return Privacy(float(np.max(np.diag(matrix))), gamma, jeopardy, reconstruction, condition(matrix))

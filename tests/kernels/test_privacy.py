@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ppduck.kernels.privacy import privacy_of
+from ppduck.kernels.privacy import privacy_of, reconstruction_of_levels
 from ppduck.kernels.randomized import uniform
 
 
@@ -57,6 +57,25 @@ def test_no_posterior_leaves_its_bounds(seed: int, rho1: float) -> None:
     posterior = joint[:, has].sum(axis=1) / joint.sum(axis=1)
     assert posterior.max() <= found.posterior_upper(rho1) + 1e-12
     assert posterior.min() >= found.posterior_lower(rho1) - 1e-12
+
+
+def test_the_risk_of_table_2_5_b() -> None:
+    """Female and cancer in counts 8, 16, 48 / 12, 14, 2: π_QS/π_Q · Pr(Q → Q) · Pr(S → S | Q) (5.6), least at p = 1/d."""
+    counts = np.array([[8.0, 16.0, 48.0], [12.0, 14.0, 2.0]])
+    gender, of_females = counts.sum(axis=1) / counts.sum(), counts[1] / counts[1].sum()
+
+    def risk(p_gender: float, p_disease: float) -> float:
+        found_again = reconstruction_of_levels(uniform(p_gender, 2), gender)[1]
+        told = reconstruction_of_levels(uniform(p_disease, 3), of_females)[0]
+        return float(of_females[0] * found_again * told)
+
+    assert round(risk(1, 1), 2) == 0.43
+    assert round(risk(1, 1 / 3), 2) == 0.18
+    assert round(risk(1 / 2, 1), 2) == 0.12
+    assert round(risk(1 / 2, 1 / 3), 2) == 0.05
+    for p in (0.2, 0.4, 0.6, 0.8):
+        assert risk(1, p) > risk(1, 1 / 3)
+        assert risk(p, 1) > risk(1 / 2, 1)
 
 
 def test_identity_protects_nothing() -> None:
