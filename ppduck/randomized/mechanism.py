@@ -65,7 +65,7 @@ class Call:
 
     function: str
     source: Source
-    table: str  # the table's schema and name, for row numbers
+    table: str  # schema and name, for row numbers
     asked: tuple[Attribute, ...]  # as the call says
     attributes: tuple[Attribute, ...]  # the same, matrices made invariant where that was asked for
     counts: dict[str, list[int]]  # of the levels that an invariant matrix was built for
@@ -107,12 +107,10 @@ def resolve(function: str, catalog: Catalog, given: dict[str, Any]) -> Call:
     dropped = tuple(column.name for column in drop)
     shown = None if source.columns is None else tuple(c.name for c in source.columns if c.name not in dropped)
     record(Design(function, source.sql, tuple(attributes), shown))
-    table = ""
-    if source.has_rowid:
-        home = catalog.homes(source.sql)[0]
-        table = folded(f"{home.schema}.{home.name}")
+    home = catalog.homes(source.sql)[:1] if source.has_rowid else []
+    table = folded(f"{home[0].schema}.{home[0].name}" if home else source.label)  # a file is known by its name
     own = tuple(column.name for column in key)
-    one_key_in = max((catalog.about_how_many_rows(source) or 0) // _KEYS_TO_LOOK_AT, 1) if table else 1
+    one_key_in = max((catalog.about_how_many_rows(source) or 0) // _KEYS_TO_LOOK_AT, 1) if home else 1
     return Call(function, source, table, asked, tuple(attributes), counts, own, dropped, given, one_key_in)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -285,6 +286,16 @@ def test_conf_with_one_p_for_all(survey: duckdb.DuckDBPyConnection) -> None:
     query = "FROM rr_mask('survey', {}, key='id') ORDER BY id"
     one = rows(survey, query.format("conf=['gender', 'disease'], p=0.8"))
     assert one == rows(survey, query.format("p={'disease': 0.8, 'gender': 0.8}"))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_files(survey: duckdb.DuckDBPyConnection, tmp_path: Path, kind: str) -> None:
+    survey.execute(f"COPY survey TO '{tmp_path}/answers.{kind}'")
+    for more in ("", ", key='id'"):
+        call = f"rr_mask('{tmp_path}/answers.{kind}', p={{'disease': 0.8}}{more})"
+        counts = moves(survey, call, "disease", ["anemia", "cancer", "flu"])
+        assert_drawn_by(counts, np.full((3, 3), 0.1) + 0.7 * np.eye(3))
+        np.testing.assert_array_equal(moves(survey, call, "disease", ["anemia", "cancer", "flu"]), counts)
 
 
 def test_temporary_tables_with_levels_and_key(survey: duckdb.DuckDBPyConnection) -> None:
