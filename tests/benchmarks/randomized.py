@@ -28,7 +28,7 @@ def masks(report: Report, rows: int) -> None:
                 found = beside_copy(con, "survey", selects, repeats=3)
             report.add(Line("copy", found[COPY], 1.0))
             for name in selects:
-                most, aim = (6.0, 4.0) if kind == "text" and name.startswith("rr_mask") else (None, None)
+                most, aim = (6.0, 4.0) if name.startswith("rr_mask") else (None, None)
                 report.add(Line.against(name, found[name], found[COPY], most, aim))
 
 
