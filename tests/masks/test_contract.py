@@ -41,6 +41,18 @@ def test_columns_stay_in_place_and_only_conf_changes(customers: duckdb.DuckDBPyC
 
 
 @pytest.mark.parametrize("mask", MASKS)
+def test_the_named_column_is_masked_where_names_differ_by_an_umlaut(con: duckdb.DuckDBPyConnection, mask: str) -> None:
+    """To DuckDB "Ä" and "ä" are two columns: masking the other one would release the confidential one."""
+    con.execute('CREATE TABLE t AS SELECT i AS id, sin(i) AS "Ä", cos(i * 5) AS "ä" FROM range(200) r(i)')
+    query = 'SELECT "{}" FROM {} ORDER BY id'
+    for named, other in (("Ä", "ä"), ("ä", "Ä")):
+        released = call(mask, "t", f"['{named}']", ", key='id'")
+        changed = matrix(con, query.format(named, released)) - matrix(con, query.format(named, "t"))
+        assert (np.abs(changed) > 1e-9).all()
+        assert (matrix(con, query.format(other, released)) == matrix(con, query.format(other, "t"))).all()
+
+
+@pytest.mark.parametrize("mask", MASKS)
 def test_drop_leaves_columns_out(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
     released = customers.sql(f"FROM {call(mask, more=', drop=[name, id]')}")
     assert released.columns == ["s1", "s2", "member", "region", "x1", "x2"]
