@@ -46,6 +46,10 @@ class Faults:
         self.table = table
         self._found: list[str] = []
 
+    @property
+    def where(self) -> str:
+        return f"{self.function} on {quoted(self.table)}" if self.table else self.function
+
     def add(self, fault: str) -> None:
         self._found.append(fault)
 
@@ -59,5 +63,4 @@ class Faults:
             raise self._error()
 
     def _error(self) -> PpduckError:
-        where = f"{self.function} on {quoted(self.table)}" if self.table else self.function
-        return PpduckError(f"{where}: " + "\n  also: ".join(self._found))
+        return PpduckError(f"{self.where}: " + "\n  also: ".join(self._found))

@@ -157,7 +157,7 @@ class Planner:
         try:
             _move(cursor, *place)
             catalog = Catalog(Taught(cursor, self), self._thread.read_levels)
-            given = read_arguments(name, function.parameters, texts, catalog.evaluate)
+            given = read_arguments(name, function.parameters, texts, catalog.constant)
             return function.plan(catalog, given)
         finally:
             if outermost:

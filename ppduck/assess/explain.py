@@ -14,7 +14,7 @@ from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog, Source
-from ppduck.plan.linear import COMMON, LinearMask
+from ppduck.plan.linear import LinearMask
 from ppduck.plan.registry import Function, functions, register
 from ppduck.plan.roles import FEW_LEVELS, Roles, assign
 from ppduck.randomized.mechanism import RandomizingMask, resolve
@@ -29,14 +29,18 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     own = _own_parameters(mask, {name: value for name, value in given.items() if name != "mask"})
     if isinstance(mask, RandomizingMask):
         call = resolve(mask.name, catalog, own)
-        key = _key(call.source, call.key, "the whole row, and which of equal rows it is")
+        shared = "NOT unique; " + ("rr_mask and pram_mask refuse it" if call.key else "equal rows are numbered")
+        key = _key(
+            call.source, call.key, "the whole row, and which of equal rows it is", [sql.column("_pp_row")], shared
+        )
         return f"{sql.table_of(COLUMNS, explain_randomized.rows(call))} UNION ALL {key}"
     assert isinstance(mask, LinearMask)
     roles = assign(mask.name, catalog, own, uses_nonconf=mask.reads_s)
     mask.plan(catalog, own)  # whatever the mask would refuse while planning, refuse here too
     rows = [*_columns(mask, roles, own), *_promises(mask, own)]
     used = [*(column.name for column in roles.conf), *roles.nonconf, *roles.by]
-    key = _key(roles.source, roles.key, "all used columns", [sql.column(name) for name in used])
+    shared = "NOT unique; rows that agree in it and in all used columns get the same masked values"
+    key = _key(roles.source, roles.key, "all used columns", [sql.column(name) for name in used], shared)
     return f"{sql.table_of(COLUMNS, rows)} UNION ALL {key}"
 
 
@@ -124,7 +128,7 @@ def _promises(mask: LinearMask, given: dict[str, Any]) -> list[Row]:
     return rows
 
 
-def _key(source: Source, named: Sequence[str], content: str, of: Sequence[sql.Expr] = ()) -> str:
+def _key(source: Source, named: Sequence[str], content: str, of: Sequence[sql.Expr], shared: str) -> str:
     """The row about the noise key; whether it is unique is counted when the explanation is read."""
     if named:
         label, what = ", ".join(named), "named as key"
@@ -133,13 +137,13 @@ def _key(source: Source, named: Sequence[str], content: str, of: Sequence[sql.Ex
         label, what, key = "rowid", "the table's row number, as no key is named", [sql.column("rowid")]
     else:
         label, what = content, "the content of the row, as there is no row number and no key is named"
-        key = list(of) or [sql.column("_pp_row")]
+        key = list(of)
     distinct = sql.call("count", exp.Distinct(expressions=[sql.call("hash", *key)]))
     verdict = sql.call(
         "if",
         exp.EQ(this=distinct.copy(), expression=statistics.rows()),
         sql.text("unique"),
-        sql.text("NOT unique; rows that agree in it and in all used columns get the same masked values"),
+        sql.text(shared),
     )
     note = sql.call(
         "concat", sql.text(f"noise key: {what}; "), distinct, sql.text(" values in "), statistics.rows(),
@@ -151,12 +155,12 @@ def _key(source: Source, named: Sequence[str], content: str, of: Sequence[sql.Ex
 
 def _parameters() -> tuple[Parameter, ...]:
     """tbl and conf first, then whatever any mask takes, to be read by the mask itself."""
-    seen = {name: Parameter(name, _as_it_is, "as the mask takes it", "NULL") for name in ("conf",)}
+    seen = {"conf": Parameter("conf", _as_it_is, "the columns to mask", "NULL")}
     for function in _masks().values():
         for parameter in function.parameters[1:]:
             seen.setdefault(parameter.name, Parameter(parameter.name, _as_it_is, parameter.doc, "NULL"))
     mask = Parameter("mask", arguments.words, "the name of a mask, such as 'egadp_mask'")
-    return (mask, COMMON[0], *seen.values())
+    return (mask, arguments.TBL, *seen.values())
 
 
 def _as_it_is(value: Any) -> Any:

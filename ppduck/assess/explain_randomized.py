@@ -55,6 +55,8 @@ def _promises(call: Call) -> list[Row]:
         "that a second design for the same column adds nothing: the epsilons of independent releases add up",
         "secrecy of a change: a published value that changes shows that the true one did",
     ]
+    if call.given.get("on_null") != "level":
+        lost.append("secrecy of who gave no answer: NULL stays NULL")
     if call.counts:
         kept.append("the expected share of every level")
         lost.append("the same published value after the table has changed: an invariant matrix follows its shares")

@@ -100,6 +100,9 @@ def number_per_column(low: float, high: float, rule: str) -> Callable[[Any], Any
     return read
 
 
+TBL = Parameter("tbl", words, "a table, view or file name, or a SELECT in parentheses")
+
+
 def read_arguments(
     function: str,
     parameters: Sequence[Parameter],

@@ -117,8 +117,12 @@ class Catalog:
     read_levels: dict[tuple[str, str, int], list[str] | None] = field(default_factory=dict)
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a constant expression that is no plain literal."""
-        first, second = (self.reader.execute(f"SELECT {expression}").fetchone()[0] for _ in range(2))
+        """The value of an expression."""
+        return self.reader.execute(f"SELECT {expression}").fetchone()[0]
+
+    def constant(self, expression: str) -> Any:
+        """The value of an argument that is no plain literal; a call may be planned several times and must agree."""
+        first, second = self.evaluate(expression), self.evaluate(expression)
         if first != second:
             raise PpduckError(f"ppduck: an argument must be constant, and {expression} is not.")
         return first

@@ -20,7 +20,7 @@ from ppduck.plan.registry import Function
 from ppduck.values import Array
 
 COMMON = (
-    Parameter("tbl", arguments.words, "a table, view or file name, or a SELECT in parentheses"),
+    arguments.TBL,
     Parameter("conf", arguments.columns, "the numeric columns to mask, such as conf := ['x1', 'x2']"),
     Parameter(
         "nonconf",

@@ -60,9 +60,7 @@ def assign(function: str, catalog: Catalog, given: dict[str, Any], *, uses_nonco
         raise faults.refuse(catalog.unseen(source))
     if source.columns is None and given.get("round"):
         faults.add(f"round needs the types of the columns, and the planner cannot see {quoted(source.label)}.")
-    reserved = [column.name for column in source.columns or () if folded(column.name).startswith(sql.RESERVED)]
-    if reserved:
-        faults.add(f"names that begin with {sql.RESERVED!r} are ppduck's own; rename column {listed(reserved)}.")
+    refuse_reserved(faults, source)
 
     def resolve(parameter: str) -> list[Column]:
         return resolve_columns(faults, source, parameter, given.get(parameter, []))
@@ -166,6 +164,13 @@ def resolve_columns(faults: Faults, source: Source, parameter: str, names: Seque
         else:
             found.append(column)
     return found
+
+
+def refuse_reserved(faults: Faults, source: Source) -> None:
+    """Names that stand beside the user's columns in a statement must not be columns."""
+    reserved = [column.name for column in source.columns or () if folded(column.name).startswith(sql.RESERVED)]
+    if reserved:
+        faults.add(f"names that begin with {sql.RESERVED!r} are ppduck's own; rename column {listed(reserved)}.")
 
 
 def refuse_overlap(faults: Faults, groups: dict[str, list[Column]], of: str) -> None:

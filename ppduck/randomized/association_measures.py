@@ -6,12 +6,10 @@ from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.plain import plain_macro
 
-TBL = Parameter("tbl", arguments.words, "a table, view or file name, or a SELECT in parentheses")
-
 MEASURES = plain_macro(
     "association_measures",
     (
-        TBL,
+        arguments.TBL,
         Parameter("a", arguments.words, "the column of the rows"),
         Parameter("b", arguments.words, "the column of the columns; of two levels each, the second counts as presence"),
     ),
@@ -20,7 +18,7 @@ MEASURES = plain_macro(
 )
 INDEPENDENCE = plain_macro(
     "chi2_independence",
-    (TBL, Parameter("columns", arguments.columns, "two or more columns")),
+    (arguments.TBL, Parameter("columns", arguments.columns, "two or more columns")),
     "Chi-square and G² of the mutual independence of two or more categories, with degrees of freedom; plain SQL.",
     "Guo (2010), equation 3.6",
 )

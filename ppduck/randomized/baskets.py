@@ -13,6 +13,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Column
+from ppduck.randomized.cells import LEVEL
 from ppduck.randomized.conditioning import is_invertible
 from ppduck.randomized.design import Attribute
 from ppduck.randomized.published import Published, unchanged
@@ -27,7 +28,7 @@ COLUMNS = Parameter("columns", arguments.columns, "the items: columns of 0 and 1
 LIMITS = (
     Parameter("min_support", _SHARE, "the least share of baskets that hold all items of a rule"),
     Parameter("min_confidence", _SHARE, "the least share of the antecedent's baskets that hold the consequent"),
-    Parameter("level", arguments.number(0.5, 0.999999, "from 0.5 to 0.999999"), "the coverage of the ranges", "0.95"),
+    LEVEL,
     Parameter(
         "range", arguments.choice("chebyshev", "normal"), "how the range of the confidence is taken", "'chebyshev'"
     ),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -189,12 +188,6 @@ def refuse_many_cells(faults: Faults, sizes: Sequence[int], most: int) -> None:
             f"the table would have {cells:,} cells ({shape} levels), more than the {most:,} that can be worked on; ask "
             "about fewer columns, or group their levels."
         )
-
-
-@lru_cache(maxsize=64)
-def specification(text: str) -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(text)
-    return parsed
 
 
 def reconstruction(

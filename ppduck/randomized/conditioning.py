@@ -31,5 +31,4 @@ def is_invertible(name: str, matrix: Array, p: float | None, faults: Faults) -> 
 
 
 def warn(faults: Faults, text: str) -> None:
-    where = f"{faults.function} on {quoted(faults.table)}" if faults.table else faults.function
-    warnings.warn(f"{where}: {text}", PpduckWarning, stacklevel=3)
+    warnings.warn(f"{faults.where}: {text}", PpduckWarning, stacklevel=3)

@@ -163,7 +163,7 @@ def chosen_columns(given: dict[str, Any], faults: Faults) -> list[str]:
     return named
 
 
-def _folded(mapping: Mapping[str, Any]) -> dict[str, Any]:
+def by_folded_name(mapping: Mapping[str, Any]) -> dict[str, Any]:
     return {folded(name): value for name, value in mapping.items()}
 
 
@@ -174,9 +174,9 @@ class DesignReader:
         self.catalog, self.source, self.faults = catalog, source, faults
         p = given.get("p")
         self.one_p = p if isinstance(p, float) else None
-        self.ps: dict[str, float] = _folded(p) if isinstance(p, dict) else {}
-        self.matrices: dict[str, list[list[float]]] = _folded(given.get("matrix", {}))
-        self.domains: dict[str, list[Any]] = _folded(given.get("levels", {}))
+        self.ps: dict[str, float] = by_folded_name(p) if isinstance(p, dict) else {}
+        self.matrices: dict[str, list[list[float]]] = by_folded_name(given.get("matrix", {}))
+        self.domains: dict[str, list[Any]] = by_folded_name(given.get("levels", {}))
         self.null_is_level = given.get("on_null") == "level"
 
     def refuse_strangers(self, names: Sequence[str]) -> None:

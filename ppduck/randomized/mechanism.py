@@ -27,7 +27,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Source
 from ppduck.plan.registry import Function
-from ppduck.plan.roles import refuse_overlap, resolve_columns
+from ppduck.plan.roles import refuse_overlap, refuse_reserved, resolve_columns
 from ppduck.randomized.design import LEVELS, Attribute, Design, DesignReader, chosen_columns, normalised, record
 from ppduck.values import folded
 
@@ -37,7 +37,6 @@ _DRAWS = 2**32
 _HALVES = 2
 _KEYS_TO_LOOK_AT = 1_000_000
 
-TBL = Parameter("tbl", arguments.words, "a table, view or file name, or a SELECT in parentheses")
 CONF = Parameter("conf", arguments.columns, "the columns to randomize; by default those that p and matrix name", "NULL")
 SHARED = (
     LEVELS,
@@ -82,9 +81,7 @@ def resolve(function: str, catalog: Catalog, given: dict[str, Any]) -> Call:
     names = chosen_columns(given, faults)
     if source.columns is None and "levels" not in given:
         raise faults.refuse(catalog.unseen(source, "give levels, and key."))
-    reserved = [c.name for c in source.columns or () if folded(c.name).startswith(sql.RESERVED)]
-    if reserved:
-        faults.add(f"names that begin with {sql.RESERVED!r} are ppduck's own; rename column {quoted(reserved[0])}.")
+    refuse_reserved(faults, source)
     columns = resolve_columns(faults, source, "conf" if "conf" in given else "p or matrix", names)
     key = resolve_columns(faults, source, "key", given.get("key", []))
     drop = resolve_columns(faults, source, "drop", given.get("drop", []))

@@ -11,6 +11,7 @@ independent (Result 9).
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -55,7 +56,7 @@ def solve(
     specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
     counts: Sequence[int | None] | None, strangers: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    spec = cells.specification(specification)
+    spec = json.loads(specification)
     found = cells.reconstruction(spec, sizes, numbers, counts, strangers)
     if min(sizes) < 2:
         name = spec["columns"][list(sizes).index(min(sizes))]["column"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ def solve(
     specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
     counts: Sequence[int | None] | None, strangers: int,
 ) -> list[float]:  # fmt: skip
-    spec = cells.specification(specification)
+    spec = json.loads(specification)
     found = cells.reconstruction(spec, sizes, numbers, counts, strangers)
     estimate = cells.estimated(spec, found, spec.get("method", "moment"))
     values: list[float] = found.covariance(estimate).ravel().tolist()

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ppduck.plan import arguments
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import register
 from ppduck.randomized.design import MATRIX, P
-from ppduck.randomized.mechanism import CONF, SHARED, TBL, Mechanism, RandomizingMask, resolve
+from ppduck.randomized.mechanism import CONF, SHARED, Mechanism, RandomizingMask, resolve
 
 NAME = "rr_mask"
 
@@ -24,7 +25,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
 FUNCTION = register(
     RandomizingMask(
         NAME,
-        (TBL, P, MATRIX, CONF, *SHARED),
+        (arguments.TBL, P, MATRIX, CONF, *SHARED),
         plan,
         "Randomized response: keeps each category with probability p, else draws another; tables can be reconstructed.",
         "Warner (1965), JASA 60; Guo (2010), section 2.2",

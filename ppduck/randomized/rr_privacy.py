@@ -24,7 +24,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
-from ppduck.randomized.design import MATRIX, MOST_LEVELS, P, checked_matrix
+from ppduck.randomized.design import MATRIX, MOST_LEVELS, P, by_folded_name, checked_matrix
 from ppduck.randomized.published import design_of
 from ppduck.values import Array, folded
 
@@ -130,12 +130,12 @@ def _by_hand(given: dict[str, Any], faults: Faults) -> dict[str, Array]:
 def _size(sizes: Any, name: str) -> int | None:
     if not isinstance(sizes, dict):
         return None if sizes is None else int(sizes)
-    return {folded(key): value for key, value in sizes.items()}.get(folded(name))
+    return by_folded_name(sizes).get(folded(name))
 
 
 def _priors(given: dict[str, Any], matrices: Mapping[str, Array], faults: Faults) -> dict[str, Array]:
     """The shares of each column's levels as given, else all the same."""
-    named = {folded(key): value for key, value in given.get("prior", {}).items()}
+    named = by_folded_name(given.get("prior", {}))
     for name in named.keys() - {folded(name) for name in matrices}:
         faults.add(f"prior names column {quoted(name)}, which the call is not about.")
     found = {}

@@ -9,6 +9,7 @@ safe side. All ranges are Wald's, and too narrow for cells of which only a few r
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -64,7 +65,7 @@ def solve(
     counts: Sequence[int | None] | None, strangers: int,
 ) -> dict[str, list[float | None]]:  # fmt: skip
     """Estimates, errors and ranges of all cells in C order."""
-    spec = cells.specification(specification)
+    spec = json.loads(specification)
     found = cells.reconstruction(spec, sizes, numbers, counts, strangers)
     method = spec.get("method", "moment")
     estimate = cells.estimated(spec, found, method)

@@ -80,6 +80,12 @@ def test_randomizing_masks(customers: duckdb.DuckDBPyConnection) -> None:
     assert any("seeded draws" in note for _, role, note in invariant if role == "not guaranteed")
     [(key, said)] = [(column, note) for column, role, note in invariant if role == "key"]
     assert key == "the whole row, and which of equal rows it is"
+    for call, verdict in {
+        "'(SELECT member FROM customers)', p={'member': 0.9}": "2 values in 1000 rows: NOT unique; equal rows are numbered",
+        "'customers', p={'member': 0.9}, key='region'": "4 values in 1000 rows: NOT unique; rr_mask and pram_mask refuse it",
+    }.items():
+        [note] = [note for _, role, note in explained(customers, f"'rr_mask', {call}") if role == "key"]
+        assert note.endswith(verdict)
     assert "1000 values in 1000 rows: unique" in said
 
 

@@ -121,7 +121,7 @@ UNREADABLE = {
     "(SELECT disease FROM survey_rr USING SAMPLE 10)": r"has a SAMPLE clause",
     "(FROM (FROM survey_rr) TABLESAMPLE 10%)": r"has a SAMPLE clause",
     "(SELECT disease, unnest([1, 2, 3]) AS u FROM survey_rr)": r"cannot be looked through",
-    "(FROM (UNPIVOT (SELECT gender, disease FROM survey_rr) ON gender INTO NAME disease VALUE other))": r".",
+    "(FROM (UNPIVOT (SELECT gender, disease FROM survey_rr) ON gender INTO NAME disease VALUE other))": r"is no plain SELECT but a PIVOT",
     # Columns under names that say nothing
     "(SELECT COLUMNS(*) FROM survey_rr)": r"cannot be looked through|other columns than its text",
     "(SELECT COLUMNS('dis.*|gen.*') FROM survey_rr)": r"cannot be looked through|other columns than its text",

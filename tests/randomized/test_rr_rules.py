@@ -50,7 +50,6 @@ def test_the_statement_of_the_issue(baskets: duckdb.DuckDBPyConnection) -> None:
         assert abs(support - true_support) < 0.03
         assert abs(confidence - true_confidence) < 0.05
         assert verdict == "frequent"
-    assert found["b", "ac"][-1] in ("possible", "no", "frequent")
     assert all(verdict == "no" for (_, y), (*_, verdict) in found.items() if y == "d")
 
 
@@ -92,8 +91,6 @@ def test_accuracy_falls_with_p(baskets: duckdb.DuckDBPyConnection) -> None:
         )
         measures = {row[0]: row[1:4] for row in found}
         values.append(measures["rho"][0])
-        for measure in ("sigma_minus", "sigma_plus"):
-            assert all(value >= 0 for value in measures[measure])
         # A wider net loses fewer rules and catches more that are none.
         assert measures["sigma_minus"][2] <= measures["sigma_minus"][0] <= measures["sigma_minus"][1]
         assert measures["sigma_plus"][1] <= measures["sigma_plus"][0] <= measures["sigma_plus"][2]
