@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib
+import inspect
 import os
 import secrets
 import threading
@@ -20,12 +21,13 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+from scipy.special import ndtr
 
 import ppduck.assess
 import ppduck.randomized
 from ppduck.errors import PpduckError
 from ppduck.kernels.noise import WORDS_PER_BLOCK, KeyedNoise
-from ppduck.plan import frame, normals, plain, runtime
+from ppduck.plan import frame, normals, plain, relations, runtime, shuffling
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import read_arguments
 from ppduck.plan.catalog import Catalog
@@ -132,8 +134,15 @@ class Planner:
             ],
             "UBIGINT",
         )
-        self._add(con, frame.SOLVE, runtime.solve, ["VARCHAR", "VARCHAR", "BIGINT", "DOUBLE[]", "DOUBLE[]"], "DOUBLE[]")
+        sums = ["DOUBLE[]", "DOUBLE[]", "DOUBLE[]", "DOUBLE[]"]
+        takes = ["VARCHAR", "VARCHAR", "BIGINT", *sums]
+        self._add_row_by_row(con, frame.SOLVE, runtime.solve, takes, "DOUBLE[]", pa.list_(pa.float64()))
+        self._add_row_by_row(con, relations.LEARN, relations.learn, *relations.LEARN_TYPES, pa.uint64())
+        for name, function, takes, gives, arrow in ppduck.assess.UDFS:
+            self._add_row_by_row(con, name, function, takes, gives, arrow)
+        self._add(con, relations.EVALUATE, relations.evaluate, *relations.EVALUATE_TYPES, type="arrow")
         self._add(con, ppduck.assess.COMPARE, ppduck.assess.compare, *ppduck.assess.COMPARE_TYPES)
+        self._add(con, shuffling.CDF, _normal_cdf, ["DOUBLE"], "DOUBLE", type="arrow")
         for name, function, takes, gives in ppduck.randomized.UDFS:
             self._add(con, name, function, takes, gives)
         for seeded in (False, True):
@@ -189,6 +198,27 @@ class Planner:
 
         return draws
 
+    def _add_row_by_row(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        name: str,
+        function: Callable[..., Any],
+        takes: list[str],
+        gives: str,
+        arrow: pa.DataType,
+    ) -> None:
+        """A function of plain values as an Arrow UDF, which hands over lists of numbers as arrays, not item by item."""
+
+        def rows(*columns: Any) -> pa.Array:
+            found = [function(*map(_plain, row)) for row in zip(*columns, strict=True)]
+            return pa.array(found, type=arrow)
+
+        # DuckDB counts the parameters.
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        names = (inspect.Parameter(f"c{i}", kind) for i in range(len(takes)))
+        rows.__signature__ = inspect.Signature(list(names))  # type: ignore[attr-defined]
+        self._add(con, name, rows, takes, gives, type="arrow")
+
     def _add(
         self,
         con: duckdb.DuckDBPyConnection,
@@ -201,6 +231,16 @@ class Planner:
         self._registered.append(function)
         create: Any = con.create_function  # its stubs know the types and options only as enumerations
         create(name, function, takes, gives, **({"null_handling": "special"} | options))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, pa.ListScalar) and pa.types.is_float64(value.type.value_type):
+        return None if value.values is None else value.values.to_numpy(zero_copy_only=False)
+    return value.as_py()
+
+
+def _normal_cdf(scores: Any) -> pa.Array:
+    return pa.array(ndtr(scores.to_numpy()))
 
 
 class Taught:

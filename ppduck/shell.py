@@ -127,7 +127,8 @@ def _scripts(commands: Sequence[str], file: str | None) -> list[tuple[str, str]]
 def _run_all(scripts: Sequence[tuple[str, str]], database: str, readonly: bool) -> None:
     """Runs the scripts one after the other, once all of them are known to parse."""
     with contextlib.closing(_open(database, readonly)) as con:
-        con.execute("SET enable_progress_bar = false")  # under python -m DuckDB draws it into the results
+        # DuckDB draws it where the results go, after two seconds of work: good in a terminal, and nowhere else.
+        con.execute(f"SET enable_progress_bar = {str(sys.stdout.isatty()).lower()}")
         for statement in [statement for name, text in scripts for statement in _parsed(con, name, text)]:
             try:
                 shown = _run(con, statement)

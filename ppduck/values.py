@@ -23,7 +23,7 @@ class Moments:
     cross: Array
 
     @classmethod
-    def from_sums(cls, n: int, sums: Sequence[float], products: Sequence[float]) -> Moments:
+    def from_sums(cls, n: int, sums: Sequence[float] | Array, products: Sequence[float] | Array) -> Moments:
         """From sums of z and of z_i z_j (lower triangle, row by row), z already near its mean.
 
         The sums are taken about a provisional centre; subtracting their own product here makes
@@ -37,6 +37,12 @@ class Moments:
         if n == 0:
             return cls(0, np.zeros(size), np.zeros((size, size)))
         return cls(n, total / n, raw - np.outer(total, total) / n)
+
+    @classmethod
+    def of(cls, rows: Array) -> Moments:
+        """Of rows at hand."""
+        mean = rows.mean(axis=0)
+        return cls(len(rows), mean, (rows - mean).T @ (rows - mean))
 
     @property
     def covariance(self) -> Array:

@@ -1,5 +1,5 @@
 """The masks: one file a method, holding its parameters, its solve, its promises and its reference."""
 
-from ppduck.masks import egadp, gadp, ipso, kim, noise, sufficiency
+from ppduck.masks import cgadp, egadp, gadp, ipso, kim, nm_egadp, noise, shuffle, sufficiency
 
-__all__ = ["egadp", "gadp", "ipso", "kim", "noise", "sufficiency"]
+__all__ = ["cgadp", "egadp", "gadp", "ipso", "kim", "nm_egadp", "noise", "shuffle", "sufficiency"]

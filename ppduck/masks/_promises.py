@@ -26,3 +26,15 @@ MANY_RELEASES = (
 UNUSED = "relations with columns outside conf, nonconf and by"
 LINEAR_LOSSES = (SHAPE, CURVES, UNUSED)
 EXACT_LOSSES = (*LINEAR_LOSSES, SMALL, REPEATED)
+RANKS = (
+    "rank correlations among conf, and of conf with nonconf, to a few thousandths: relations that rise or fall "
+    "throughout keep their direction and strength"
+)
+NO_GAIN_IN_RANKS = "given the ranks of nonconf, masked scores are exactly uncorrelated with the scores of conf"
+CURVES_BEYOND_RANKS = (
+    "relations that turn round (up and down again) are lost, and so are interactions between columns; "
+    "relationships() tells which there are"
+)
+VALUES_RELEASED = (
+    "secrecy of single values: each original value is released, beside another row; an extreme one may tell whose it is"
+)

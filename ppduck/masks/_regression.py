@@ -21,15 +21,7 @@ def regression(blocks: Blocks, request: Request, *, noise_ranks: int) -> tuple[A
     ``noise_ranks`` is how many times q directions the mask needs beside S and the constant: 1 to
     scale noise to Σr, 2 to make it orthogonal to X before.
     """
-    p = len(independent(blocks.ss))
-    needed = p + noise_ranks * blocks.q + 2
-    if blocks.n < needed:
-        times = "" if noise_ranks == 1 else str(noise_ranks)
-        raise request.refuse(
-            f"{blocks.n} rows{request.where} are too few; at least {needed} are needed (p + {times}q + 2 with p = {p} "
-            f"independent nonconf columns and q = {blocks.q} conf columns). Name fewer columns in nonconf or conf"
-            + (", or merge small groups." if request.group else ".")
-        )
+    refuse_few(blocks, request, noise_ranks=noise_ranks)
     coefficients, residual = blocks.regression_of_x()
     refuse_inexact(request, blocks.ss, coefficients, blocks.sx)
     faults = request.faults()
@@ -42,6 +34,18 @@ def regression(blocks: Blocks, request: Request, *, noise_ranks: int) -> tuple[A
             )
     faults.raise_if_any()
     return coefficients, residual
+
+
+def refuse_few(blocks: Blocks, request: Request, *, noise_ranks: int) -> None:
+    p = len(independent(blocks.ss))
+    needed = p + noise_ranks * blocks.q + 2
+    if blocks.n < needed:
+        times = "" if noise_ranks == 1 else str(noise_ranks)
+        raise request.refuse(
+            f"{blocks.n} rows{request.where} are too few; at least {needed} are needed (p + {times}q + 2 with p = {p} "
+            f"independent nonconf columns and q = {blocks.q} conf columns). Name fewer columns in nonconf or conf"
+            + (", or merge small groups." if request.group else ".")
+        )
 
 
 def refuse_ill_conditioned(request: Request, coefficients: Array) -> None:

@@ -7,7 +7,7 @@ function of the row's key, so that a second pass can generate them again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -38,8 +38,15 @@ def linear_mask(
     reads_v: Span = "all",
     needs_noise: Callable[[dict[str, Any]], bool] = lambda given: True,
     check: Callable[[dict[str, Any], list[str]], list[str]] | None = None,
+    frame: type[Frame] | None = None,
+    without: tuple[str, ...] = (),
+    permutes: Callable[[dict[str, Any]], bool] = lambda given: False,
 ) -> LinearMask:
-    """A mask ready to be registered. ``check`` looks at the mask's own parameters while planning."""
+    """A mask ready to be registered. ``check`` looks at the mask's own parameters while planning.
+
+    ``frame`` writes another statement than the plain one; ``without`` are common parameters that the
+    mask does not have.
+    """
 
     def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         roles = assign(name, catalog, given, uses_nonconf=reads_s)
@@ -48,12 +55,14 @@ def linear_mask(
             faults = check(given, [column.name for column in roles.conf])
             if faults:
                 raise roles.faults(name, faults)
-        return Frame(mask, roles, given, keep_noise=catalog.fits_in_memory(roles.source)).statement()
+        written_by = frame or Frame
+        return written_by(mask, roles, given, keep_noise=catalog.fits_in_memory(roles.source)).statement()
 
     # Mask-specific parameters stand behind tbl and conf, where a positional call would put them.
+    shared = tuple(parameter for parameter in COMMON[2:] if parameter.name not in without)
     mask = LinearMask(
-        name, COMMON[:2] + parameters + COMMON[2:], plan, summary, reference,
-        solve, reads_s, reads_x, reads_v, needs_noise, keeps, loses,
+        name, COMMON[:2] + parameters + shared, plan, summary, reference,
+        solve, reads_s, reads_x, reads_v, needs_noise, keeps, loses, permutes,
     )  # fmt: skip
     return mask
 
@@ -75,17 +84,29 @@ class Frame:
         self.given = given
         self.keep_noise = keep_noise
         self.on_null = given.get("on_null", "error")
-        self.p, self.q = len(roles.features), len(roles.conf)
+        # What the form is linear in. A frame may put other values in their place, or more beside them.
+        self.labels = [feature.label for feature in roles.features]
+        self.values = [feature.value for feature in roles.features] + [numeric(column) for column in roles.conf]
+        self.rows = "_pp_source"  # the table that has them
+        self.p, self.q = len(self.labels), len(roles.conf)
+        self.outputs = self.q  # a form may give more than the masked columns
         self.by = [f"_pp_b{i}" for i in range(len(roles.by))]
         # Noise belongs to a column, not to its place in the list.
         in_order = sorted(column.name for column in roles.conf)
         self.noise_of = [in_order.index(column.name) for column in roles.conf]
-        self.centres = [f"_pp_m{i}" for i in range(self.p + self.q)]
-        self.deviations = [f"_pp_d{i}" for i in range(self.p + self.q)]
+        # Columns that must not be constant: the last ones of those that are measured.
+        self.watched = [column.name for column in roles.conf]
         self.words = [f"_pp_w{i}" for i in range(len(self._word_calls()))]
         self.noise = [f"_pp_v{j}" for j in range(self.q)]
         self.needs_noise = mask.needs_noise(given)
-        self.values = [feature.value for feature in roles.features] + [numeric(column) for column in roles.conf]
+
+    @property
+    def centres(self) -> list[str]:
+        return [f"_pp_m{i}" for i in range(self.p + self.q)]
+
+    @property
+    def deviations(self) -> list[str]:
+        return [f"_pp_d{i}" for i in range(self.p + self.q)]
 
     def statement(self) -> str:
         statement = sql.Statement()
@@ -117,9 +138,10 @@ class Frame:
                 "table": roles.source.label,
                 "conf": [column.name for column in roles.conf],
                 "nonconf": roles.nonconf,
-                "features": [feature.label for feature in roles.features],
+                "features": self.labels,
                 "key": list(roles.key),
                 "row": roles.source.row_type,
+                "watched": self.watched,
                 "measured": [f.label for f in roles.features if f.level is None] + [c.name for c in roles.conf],
                 "categories": [name for name in roles.levels if name in roles.nonconf],
                 "on_null": self.on_null,
@@ -129,7 +151,7 @@ class Frame:
             sort_keys=True,
         )
 
-    def _source(self) -> str:
+    def _source(self, more: Sequence[sql.Expr] = ()) -> str:
         roles = self.roles
         # Beside the key stands what is masked and what it is masked by: rows that wrongly share a key must not share
         # noise, which their difference would be free of. The order in which columns are named must not show.
@@ -138,7 +160,8 @@ class Frame:
         where = None
         if self.on_null == "drop":
             where = sql.present([sql.column(name) for name in roles.nonconf])
-        columns = [sql.star("_pp_row"), sql.named(sql.call("hash", *key), "_pp_key")]
+        # The key stands right behind the user's columns, where the first look checks what type the row has.
+        columns = [sql.star("_pp_row"), sql.named(sql.call("hash", *key), "_pp_key"), *more]
         return sql.select(columns, f'{roles.source.sql} AS "_pp_row"', where=where)
 
     def _key(self) -> list[sql.Expr]:
@@ -169,7 +192,8 @@ class Frame:
         roles = self.roles
         raw = [sql.column(name) for name in roles.nonconf]
         conf = [sql.column(column.name) for column in roles.conf]
-        measured = [f.value for f in roles.features if f.level is None] + self.values[self.p :]
+        numbers = [numeric(column) for column in roles.conf]
+        measured = [f.value for f in roles.features if f.level is None] + numbers
         untyped = [*conf, *raw] if roles.source.columns is None else []
         keys = [sql.column(name) for name in roles.key]
         no_key = sql.present(keys)
@@ -180,7 +204,7 @@ class Frame:
             statistics.rows(),
             statistics.missing(raw),
             statistics.peaks(measured),
-            statistics.constant(self.values[self.p :]),
+            statistics.constant(measured[len(measured) - len(self.watched) :]),
             self._unread(untyped),
             self._unseen(),
             self._count_if(exp.Not(this=exp.paren(no_key))) if no_key is not None else sql.number(0),
@@ -188,12 +212,15 @@ class Frame:
             sql.call("any_value", sql.call("typeof", sql.column("_pp_source"))),
             sql.cast(statistics.digest(sql.column("_pp_key")), "VARCHAR"),
         )
-        centres = [
+        group = [sql.column(name) for name in roles.by]
+        columns = [*self._groups(), sql.named(check, "_pp_tweak"), *self._centres()]
+        return sql.select(columns, '"_pp_source"', group=group)
+
+    def _centres(self) -> list[sql.Expr]:
+        return [
             sql.named(sql.call("coalesce", sql.call("avg", value.copy()), sql.number(0)), name)
             for value, name in zip(self.values, self.centres, strict=True)
         ]
-        group = [sql.column(name) for name in roles.by]
-        return sql.select([*self._groups(), sql.named(check, "_pp_tweak"), *centres], '"_pp_source"', group=group)
 
     def _distinct_keys(self) -> sql.Expr:
         """About how many rows have a key of their own; row numbers are known to be unique."""
@@ -237,9 +264,8 @@ class Frame:
     def _noisy(self) -> str:
         """The source with its noise: words from the keyed function, normals from the words."""
         words = [sql.named(call, name) for call, name in zip(self._word_calls(), self.words, strict=True)]
-        worded = sql.select(
-            [sql.star("_pp_source"), *words], sql.joined('"_pp_source"', '"_pp_first"', self._matching("_pp_source"))
-        )
+        source = sql.joined(f'"{self.rows}"', '"_pp_first"', self._matching(self.rows))
+        worded = sql.select([sql.star(self.rows), *words], source)
         found = normals.normals(self.q, [sql.column(name) for name in self.words])
         noise = [sql.named(found[i], name) for i, name in zip(self.noise_of, self.noise, strict=True)]
         return sql.select([sql.star("_pp_worded", self.words), *noise], f'({worded}) AS "_pp_worded"')
@@ -263,14 +289,14 @@ class Frame:
 
     def _moments(self) -> str:
         """Sums and products over the rows in which every confidential column is present."""
-        inner = [*self._groups(), *self._deviations("_pp_first")]
+        inner = [*self._groups(), *self._deviations("_pp_first"), *self._beside_deviations()]
         names = list(self.deviations)
         if self.needs_noise:
             inner += [sql.column(name) for name in self.noise]
             names += self.noise
         values = [sql.column(name) for name in names]
         complete = sql.present(sql.column(c.name) for c in self.roles.conf)
-        table = "_pp_noisy" if self.needs_noise else "_pp_source"
+        table = "_pp_noisy" if self.needs_noise else self.rows
         rows = sql.select(inner, sql.joined(f'"{table}"', '"_pp_first"', self._matching(table)), where=complete)
         group = [sql.column(alias) for alias in self.by]
         columns = [
@@ -278,7 +304,15 @@ class Frame:
             sql.named(statistics.sums(values), "_pp_sums"),
             sql.named(statistics.products(values), "_pp_products"),
         ]
-        return sql.select([*group, *columns], f"({rows})", group=group)
+        return sql.select([*group, *columns, *self._more_moments()], f"({rows})", group=group)
+
+    def _beside_deviations(self) -> list[sql.Expr]:
+        """What else of each row the moments are taken of."""
+        return []
+
+    def _more_moments(self) -> list[sql.Expr]:
+        """What a solve reads beside the moments: statistics of ranks, and a sample of rows."""
+        return [sql.named(sql.array((), "DOUBLE"), name) for name in ("_pp_ranks", "_pp_sample")]
 
     def _solved(self) -> str:
         solve = sql.call(
@@ -288,6 +322,8 @@ class Frame:
             sql.column("_pp_n"),
             sql.column("_pp_sums"),
             sql.column("_pp_products"),
+            sql.column("_pp_ranks"),
+            sql.column("_pp_sample"),
         )
         group: list[sql.Expr] = [sql.column(alias) for alias in self.by]
         return sql.select([*group, sql.named(solve, "_pp_c")], '"_pp_moments"')
@@ -307,32 +343,40 @@ class Frame:
         """Names of the coefficients, column by column, as ``flatten`` lays them out."""
         spans = {"none": 0, "own": 1, "all": self.q}
         terms = 1 + self.p + spans[self.mask.reads_x] + spans[self.mask.reads_v]
-        return [f"_pp_c{i}" for i in range(self.q * terms)]
+        return [f"_pp_c{i}" for i in range(self.outputs * terms)]
 
-    def _projection(self) -> str:
+    def _measured(self) -> str:
+        """Every row beside all that its masked values are made of."""
         form = [sql.column(name, "_pp_form") for name in [*self.centres[self.p :], *self._coefficients()]]
-        measured = sql.select(
+        return sql.select(
             [sql.star("_pp_noisy"), *self._deviations("_pp_form"), *form],
             sql.joined('"_pp_noisy"', '"_pp_form"', self._matching("_pp_noisy", "_pp_form")),
         )
+
+    def _outputs(self) -> list[sql.Expr]:
+        """The form, column by column; the centre comes last, so that a large one costs digits once."""
         s = [sql.column(name) for name in self.deviations[: self.p]]
         # A row that lacks one conf column is masked in the others as if that one were average.
         x = [sql.call("coalesce", sql.column(name), sql.number(0.0)) for name in self.deviations[self.p :]]
         v = [sql.column(name) for name in self.noise]
-        replace = {}
+        found = []
         coefficients = iter(self._coefficients())
-        for j, column in enumerate(self.roles.conf):
+        for output in range(self.outputs):
+            j = output % self.q
             terms = [*s, *_span(self.mask.reads_x, x, j), *_span(self.mask.reads_v, v, j)]
             intercept = sql.column(next(coefficients))
             parts = [sql.product(term, sql.column(next(coefficients))) for term in terms]
-            # The centre comes last, so that a large one costs digits once and not at every term.
-            masked = sql.total([intercept, *parts, sql.column(self.centres[self.p + j])])
-            if self.given.get("round"):
-                masked = rounding.rounded(masked, column)
+            found.append(sql.total([intercept, *parts, sql.column(self.centres[self.p + j])]))
+        return found
+
+    def _projection(self) -> str:
+        replace = {}
+        for column, output in zip(self.roles.conf, self._outputs(), strict=True):
+            masked = rounding.rounded(output, column) if self.given.get("round") else output
             replace[column.name] = exp.Case().when(sql.column(column.name).is_(exp.null()).not_(), masked)
         added = ["_pp_key", *self.noise, *self.deviations, *self.centres[self.p :], *self._coefficients()]
         columns = sql.star("_pp_masked", [*added, *self.roles.drop], replace)
-        return sql.select([columns], f'({measured}) AS "_pp_masked"')
+        return sql.select([columns], f'({self._measured()}) AS "_pp_masked"')
 
 
 def _span(span: Span, terms: list[sql.Expr], own: int) -> list[sql.Expr]:

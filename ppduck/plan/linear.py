@@ -7,7 +7,7 @@ the moments of [S, X, V]; the frame writes the statement around it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -40,6 +40,10 @@ COMMON_NAMES = {parameter.name for parameter in COMMON}
 Span = Literal["none", "own", "all"]
 
 
+def _nothing() -> Array:
+    return np.empty(0)
+
+
 @dataclass(frozen=True)
 class LinearMask(Function):
     """A mask in the linear frame: which terms it has, how it solves for them, what it promises."""
@@ -51,6 +55,7 @@ class LinearMask(Function):
     needs_noise: Callable[[dict[str, Any]], bool]  # whether the solve needs the moments of V too
     keeps: tuple[str, ...]
     loses: tuple[str, ...]
+    permutes: Callable[[dict[str, Any]], bool]  # whether the masked values are the original ones of other rows
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,8 @@ class Request:
     conf: list[str]
     features: list[str]
     parameters: dict[str, Any]
+    ranks: Array = field(default_factory=_nothing)  # sums of products of ranks, for the masks that work on ranks
+    sample: Array = field(default_factory=_nothing)  # some rows of the form's terms, one after the other
 
     @property
     def where(self) -> str:
@@ -87,5 +94,6 @@ def flatten(mask: LinearMask, form: LinearForm) -> list[float]:
         result.append(float(intercept))
         result += form.on_s[:, j].tolist()
         for span, block in ((mask.reads_x, form.on_x), (mask.reads_v, form.on_v)):
-            result += {"none": [], "own": [float(block[j, j])], "all": block[:, j].tolist()}[span]
+            own = j % len(block)  # a form may go round its columns more than once
+            result += {"none": [], "own": [float(block[own, j])], "all": block[:, j].tolist()}[span]
     return result

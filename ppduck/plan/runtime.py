@@ -13,13 +13,14 @@ import numpy as np
 from ppduck.errors import Faults, quoted
 from ppduck.kernels.linear import Blocks
 from ppduck.kernels.noise import tweak_of
+from ppduck.kernels.threads import one_thread
 from ppduck.plan.linear import LinearMask, Request, flatten
 from ppduck.plan.registry import function_named
-from ppduck.values import Moments
+from ppduck.values import Array, Moments
 
 # Beyond this, or its inverse, the squares that variances are made of are no longer safe.
 LARGEST = 1e140
-_KEY_AT_THE_END = ", _pp_key UBIGINT)"
+_KEY_BEHIND = ", _pp_key UBIGINT"
 
 
 @lru_cache(maxsize=64)
@@ -47,7 +48,7 @@ def check(
     faults = Faults(spec["function"], spec["table"])
     where = f" in the group {group}" if group else ""
     used = [*spec["conf"], *spec["nonconf"]]
-    if spec["row"] and row_type is not None and row_type != spec["row"][:-1] + _KEY_AT_THE_END:
+    if spec["row"] and row_type is not None and not row_type.startswith(spec["row"][:-1] + _KEY_BEHIND):
         raise faults.refuse(
             "the table that is read has other columns than the one that the call was planned for: here its name stands "
             "for another table, such as a temporary one or one that an open transaction has replaced. Name it with its "
@@ -71,9 +72,14 @@ def check(
                 f"column {quoted(name)} holds NaN or infinity{where}; replace such values by NULL, or leave the rows "
                 "out with a SELECT in tbl."
             )
-    for name, same in zip(spec["conf"], constant, strict=True):
-        if same and rows > 1:
+    for name, same in zip(spec["watched"], constant, strict=True):
+        if same and rows > 1 and name in spec["conf"]:
             faults.add(f"conf column {quoted(name)} is constant{where}; there is nothing to mask in it.")
+        elif same and rows > 1 and not group:  # a group may well have a value of its own
+            faults.add(
+                f"nonconf column {quoted(name)} is constant and explains nothing; leave it out of nonconf, naming the "
+                "columns to use: nonconf := […]."
+            )
     for name, count in zip(spec["categories"], unseen, strict=True):
         if count:
             faults.add(
@@ -100,17 +106,27 @@ def _shared_keys(key: list[str], rows: int, where: str) -> str:
 
 
 def solve(
-    specification: str, group: str | None, n: int, sums: Sequence[float | None], products: Sequence[float | None]
+    specification: str,
+    group: str | None,
+    n: int,
+    sums: Array,
+    products: Array,
+    ranks: Array,
+    sample: Array | None,
 ) -> list[float]:
     """The coefficients of a call's linear form, from the sums that the statement has taken."""
     spec = _specification(specification)
     mask = function_named(spec["function"])
     assert isinstance(mask, LinearMask)
-    request = Request(spec["function"], spec["table"], group, spec["conf"], spec["features"], spec["parameters"])
-    moments = Moments.from_sums(n, [value or 0.0 for value in sums], [value or 0.0 for value in products])
+    request = Request(
+        spec["function"], spec["table"], group, spec["conf"], spec["features"], spec["parameters"],
+        ranks, np.empty(0) if sample is None else sample,
+    )  # fmt: skip
+    # Where no row is complete, all sums are NULL.
+    moments = Moments.from_sums(n, np.nan_to_num(sums), np.nan_to_num(products))
     p, q = len(spec["features"]), len(spec["conf"])
     _refuse_few_or_constant(request, moments, p, q)
-    with np.errstate(all="raise", under="ignore"):
+    with one_thread(), np.errstate(all="raise", under="ignore"):
         form = mask.solve(Blocks.from_moments(moments, p, q), request)
     return flatten(mask, form)
 

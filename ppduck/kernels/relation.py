@@ -1,0 +1,243 @@
+"""E(X|S) by least-squares support vector machines with a radial basis kernel.
+
+LS-SVM is kernel ridge regression with an unpenalised bias: [0 1ᵀ; 1 K + I/γ][b; α] = [0; y]
+(Suykens & Vandewalle 1999; Al-Ahmadi 2006, Appendix C step 1). Width and γ minimise
+GCV = n RSS / (n - a df)² (Golub, Heath & Wahba 1979; a = 1.4 after Kim & Gu 2004); beyond EXACT_ROWS
+a Nyström approximation stands in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cho_factor, cho_solve, lapack
+from scipy.spatial.distance import cdist, pdist
+
+from ppduck.kernels.threads import one_thread
+from ppduck.values import Array
+
+EXACT_ROWS = 1_500  # up to here the n × n system itself is solved, which takes n³
+LANDMARKS = 300  # points that carry the Nyström approximation beyond that
+# Rows on which the width is chosen, exactly and by Nyström: a width needs fewer rows than γ does.
+SEARCH_ROWS, SEARCH_ROWS_NYSTROEM = 500, 4_000
+# Smoothest first: widths by the median distance of rows that differ, and 1/(γ n), as K's eigenvalues grow with n.
+WIDTHS, RIDGES = np.geomspace(4.0, 0.1, 8), np.geomspace(1e2, 1e-9, 34)
+FREEDOM_COST = 1.4  # a of GCV; at 1 it is flat for noise, and now and then takes much of it for a relation
+FREEDOM = 1 / 3  # share of the rows that the degrees of freedom may reach, lest the fit interpolate
+NO_RESIDUAL = 1e-13  # share of variance below which GCV would compare rounding errors
+SPANNED = 1e-10  # what a point may lack of lying in the span of others for GCV to do without it
+# Where standardised values end and distances begin, so that no square of them overflows or vanishes.
+_FAR, _NEAR = 1e50, 1e-100
+_BLOCK = 1 << 16  # kernel entries that predict holds at once, so that they stay in a core's cache
+
+# Weights, bias, residuals e and 1 - h, h the hat matrix's diagonal, for one column of X.
+_Solution = tuple[Array, float, Array, Array]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """f(s) = b + Σ_m w_m exp(-|s - c_m|² / 2σ²) in standardised inputs, one σ and γ a column of X.
+
+    ``r2`` is the share of X's variance explained in the training rows, ``r2_left_out`` the same by the
+    leave-one-out residuals e_i/(1 - h_ii), ``freedom`` the trace of the hat matrix, bias included,
+    and ``exact`` tells the LS-SVM itself from its Nyström approximation.
+    """
+
+    centre: Array
+    scale: Array
+    landmarks: Array
+    widths: Array
+    weights: Array
+    bias: Array
+    r2: Array
+    r2_left_out: Array
+    freedom: Array
+    exact: bool
+
+    def predict(self, s: Array) -> Array:
+        """f of every row of ``s``, as (n, q)."""
+        z = _standardised(s, self.centre, self.scale)
+        result = np.empty((len(z), len(self.widths)))
+        columns = [(width, np.flatnonzero(self.widths == width)) for width in np.unique(self.widths)]
+        rows = max(_BLOCK // len(self.landmarks), 1)
+        for start in range(0, len(z), rows):
+            block = slice(start, start + rows)
+            distances = cdist(z[block], self.landmarks, "sqeuclidean")
+            kernel = np.empty_like(distances)
+            for width, of_width in columns:
+                result[block, of_width] = _radial(distances, width, kernel) @ self.weights[:, of_width]
+        return result + self.bias
+
+
+@dataclass(frozen=True)
+class _Exact:
+    """The LS-SVM of rows ``z``, each of them a landmark."""
+
+    z: Array
+    width: float
+
+    @property
+    def features(self) -> Array:
+        """Φ with ΦΦᵀ = HKH by pivoted Cholesky, of only as many columns as K has rank."""
+        factor, pivots, rank, _ = lapack.dpstrf(_kernel(self.z, self.z, self.width), tol=SPANNED, lower=1)
+        result = np.empty((len(self.z), rank))
+        result[pivots - 1] = np.tril(factor[:, :rank])
+        return np.asarray(result - result.mean(axis=0))
+
+    def solve(self, y: Array, ridge: float) -> _Solution:
+        """The dual system at 1/γ = ``ridge``: with A = K + I/γ, b = 1ᵀA⁻¹y / 1ᵀA⁻¹1 and α = A⁻¹(y - b1).
+
+        e = α/γ and 1 - h = diag(C)/γ for C = A⁻¹ - A⁻¹11ᵀA⁻¹ / 1ᵀA⁻¹1 (Cawley & Talbot 2004).
+        """
+        system = _kernel(self.z, self.z, self.width)
+        system[np.diag_indices_from(system)] += ridge
+        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        ones, on_y = cho_solve(factor, np.column_stack([np.ones(len(y)), y]), check_finite=False).T
+        bias = float(on_y.sum() / ones.sum())
+        weights = on_y - bias * ones
+        inverse = lapack.dpotri(factor[0], lower=1, overwrite_c=1)[0]
+        return weights, bias, ridge * weights, ridge * (np.diag(inverse) - ones**2 / ones.sum())
+
+
+@dataclass(frozen=True)
+class _Nystroem:
+    """Features φ(s) = Kmm^-½ k(s, c) less their mean, so that ΦΦᵀ ≈ HKH (Williams & Seeger 2001)."""
+
+    features: Array
+    root: Array  # Kmm^-½
+    mean: Array  # of k(s, c) over the rows
+
+    @classmethod
+    def of(cls, z: Array, landmarks: Array, width: float) -> _Nystroem:
+        from sklearn.kernel_approximation import Nystroem  # slow to import, and the exact fit does without
+
+        machine = Nystroem(gamma=0.5, n_components=len(landmarks), random_state=0).fit(landmarks / width)
+        # The machine takes the points in an order of its own.
+        root = np.empty_like(machine.normalization_)
+        root[np.ix_(machine.component_indices_, machine.component_indices_)] = machine.normalization_
+        kernel = _kernel(z, landmarks, width)
+        mean = kernel.mean(axis=0)
+        kernel -= mean
+        return cls(kernel @ root.T, root, mean)
+
+    def solve(self, y: Array, ridge: float) -> _Solution:
+        """Ridge regression on the features: β = (ΦᵀΦ + I/γ)⁻¹Φᵀy for y of mean 0."""
+        system = self.features.T @ self.features
+        system[np.diag_indices_from(system)] += ridge
+        inverse = cho_solve(cho_factor(system), np.eye(len(system)))
+        coefficients = inverse @ (self.features.T @ y)
+        weights = self.root.T @ coefficients
+        leverages = 1 / len(y) + np.einsum("ij,ij->i", self.features @ inverse, self.features)
+        return weights, -float(self.mean @ weights), y - self.features @ coefficients, 1 - leverages
+
+
+def fit(s: Array, x: Array, *, indicators: npt.NDArray[np.bool_] | None = None) -> Relation:
+    """The relation of each column of ``x`` (n, q) to the rows of ``s`` (n, d), given in random order.
+
+    ``indicators`` marks 0/1 columns of ``s``. Their sd would put a rare level far from everything, so
+    they stay as they are: two levels of a one-hot category are then √2 apart, as two rows of a
+    standardised numeric column are in the root mean square.
+    """
+    with one_thread():
+        return _fit(s, x, indicators)
+
+
+def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None) -> Relation:
+    centre, sd = _centre_and_scale(s)
+    scale = sd if indicators is None else np.where(indicators, 1.0, sd)
+    x_centre, x_scale = _centre_and_scale(x)
+    z, y = _standardised(s, centre, scale), _standardised(x, x_centre, x_scale)
+    n, q = y.shape
+    small = n <= EXACT_ROWS
+    landmarks = z if small else _drawn(z)
+
+    def machine(rows: Array, width: float) -> _Exact | _Nystroem:
+        return _Exact(rows, width) if small else _Nystroem.of(rows, landmarks, width)
+
+    search = slice(SEARCH_ROWS if small else SEARCH_ROWS_NYSTROEM)
+    distances = pdist(z[:SEARCH_ROWS])
+    apart = distances[distances > _NEAR]
+    widths = WIDTHS * (np.median(apart) if len(apart) else 1.0)
+    candidates = [_gcv(machine(z[search], width).features, y[search]) for width in widths]
+    scores, freedoms = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
+    chosen = widths[_smoothest(scores, freedoms) // len(RIDGES)]
+
+    weights, bias = np.zeros((len(landmarks), q)), np.zeros(q)
+    r2, r2_left_out, freedom = np.zeros(q), np.zeros(q), np.ones(q)
+    for width in np.unique(chosen):
+        of_width = machine(z, width)
+        ridges = n * RIDGES[_smoothest(*_gcv(of_width.features, y))]
+        for j in np.flatnonzero(chosen == width):
+            weights[:, j], bias[j], residuals, spare = of_width.solve(y[:, j], ridges[j])
+            freedom[j] = n - spare.sum()
+            # The variance of y is 1, or 0 where X is constant.
+            variance, left_out = (y[:, j] ** 2).mean(), residuals / np.maximum(spare, NO_RESIDUAL)
+            r2[j], r2_left_out[j] = variance - (residuals**2).mean(), variance - (left_out**2).mean()
+    if small:
+        # Rows that coincide become one landmark: predict pays for each.
+        landmarks, member = np.unique(z, axis=0, return_inverse=True)
+        weights = np.column_stack([np.bincount(member.reshape(-1), column) for column in weights.T])
+    exact = small or len(landmarks) < LANDMARKS  # landmarks that take in every distinct row approximate nothing
+    weights, bias = weights * x_scale, x_centre + bias * x_scale
+    return Relation(centre, scale, landmarks, chosen, weights, bias, r2, r2_left_out, freedom, exact)
+
+
+def _gcv(features: Array, y: Array) -> tuple[Array, Array]:
+    """GCV (ridge, column) and degrees of freedom (ridge) over RIDGES, inf where too near interpolation.
+
+    With ΦΦᵀ = UΛUᵀ the fitted values are ȳ + UΛ(Λ + I/γ)⁻¹Uᵀy: one eigendecomposition serves every γ.
+    """
+    n, y = len(y), y - y.mean(axis=0)
+    values, vectors = np.linalg.eigh(features.T @ features)
+    kept = values > max(values[-1], 1.0) * 1e-14
+    values, vectors = values[kept], vectors[:, kept]
+    parts = (vectors.T @ (features.T @ y)) ** 2 / values[:, None]
+    ridges = n * RIDGES[:, None]
+    left = ridges / (values + ridges)
+    total = (y**2).sum(axis=0)
+    residual = left**2 @ parts + np.maximum(total - parts.sum(axis=0), 0.0)
+    freedom = 1 + (1 - left).sum(axis=1)
+    allowed = freedom <= FREEDOM * n
+    spare = np.where(allowed, n - FREEDOM_COST * freedom, 1.0)
+    score = n * np.maximum(residual, NO_RESIDUAL * total) / spare[:, None] ** 2
+    return np.where(allowed[:, None], score, np.inf), freedom
+
+
+def _smoothest(score: Array, freedom: Array) -> npt.NDArray[np.intp]:
+    """For each column the candidate of least GCV; of those that tie, the one of fewest degrees of freedom."""
+    as_good = score <= score.min(axis=0) * (1 + 1e-9)
+    return np.asarray(np.where(as_good, freedom[:, None], np.inf).argmin(axis=0))
+
+
+def _centre_and_scale(columns: Array) -> tuple[Array, Array]:
+    """Mean and sd of each column, of a constant one its value and 1."""
+    # In units of the largest entry, so that squares neither overflow nor vanish.
+    peak = np.abs(columns).max(axis=0)
+    units = columns / np.where(peak > 0, peak, 1.0)
+    constant = (columns == columns[0]).all(axis=0)
+    sd = units.std(axis=0) * peak
+    return np.where(constant, columns[0], units.mean(axis=0) * peak), np.where(constant | (sd == 0), 1.0, sd)
+
+
+def _standardised(columns: Array, centre: Array, scale: Array) -> Array:
+    with np.errstate(over="ignore"):
+        return np.clip((columns - centre) / scale, -_FAR, _FAR)
+
+
+def _radial(distances: Array, width: float, out: Array) -> Array:
+    """exp(-d²/2σ²) of squared distances, which ``out`` may overwrite."""
+    return np.exp(np.multiply(distances, -0.5 / width**2, out=out), out=out)
+
+
+def _kernel(z: Array, landmarks: Array, width: float) -> Array:
+    distances = cdist(z, landmarks, "sqeuclidean")
+    return _radial(distances, width, distances)
+
+
+def _drawn(z: Array) -> Array:
+    """LANDMARKS distinct rows, or all there are, in the order of a fixed shuffle."""
+    shuffled = z[np.random.default_rng(0).permutation(len(z))]
+    first = np.unique(shuffled, axis=0, return_index=True)[1]
+    return shuffled[np.sort(first)[:LANDMARKS]]

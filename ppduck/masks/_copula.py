@@ -1,0 +1,121 @@
+"""The frame of the rank-based masks: normal scores, EGADP on them, and back by ranks.
+
+z = Φ⁻¹((mid-rank - ½)/n) for X and every numeric S, categories as indicators; Y* = S*·B + e with the
+correlations of a normal copula and e orthogonal to S* and X*. (000, section II.2.3; Sarathy,
+Muralidhar & Parsa 2002; Muralidhar & Sarathy 2006.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from ppduck.errors import quoted
+from ppduck.kernels import copula
+from ppduck.kernels.linear import Blocks, LinearForm
+from ppduck.masks._regression import DETERMINED, refuse_few, refuse_inexact
+from ppduck.plan import normals, shuffling, statistics
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.linear import LinearMask, Request
+from ppduck.plan.narrow import NarrowFrame, sample
+from ppduck.plan.roles import Roles
+from ppduck.values import Array, Moments
+
+
+def solve(blocks: Blocks, request: Request, placed: copula.Placed) -> LinearForm:
+    refuse_few(blocks, request, noise_ranks=2)
+    wanted = _rank_correlations(blocks, request)
+    _refuse_determined(blocks, request, wanted)
+    rows = request.sample.reshape(-1, blocks.p + 2 * blocks.q)
+    form = copula.calibrated(blocks, wanted, rows, placed)
+    on_regressors, _ = blocks.residual_noise(blocks.p + blocks.q)
+    refuse_inexact(request, *blocks.noise_equations(blocks.p + blocks.q, on_regressors))
+    return form
+
+
+def _rank_correlations(blocks: Blocks, request: Request) -> Array:
+    """Correlations of mid-ranks (indicators as they are) from their sums of products about the middle."""
+    size = blocks.p + blocks.q
+    sums, products = request.ranks[:size], request.ranks[size:]
+    moments = Moments.from_sums(blocks.n, sums, products)
+    sd = np.where(moments.sd > 0, moments.sd, 1.0)
+    return np.asarray(moments.covariance / np.outer(sd, sd))
+
+
+def _refuse_determined(blocks: Blocks, request: Request, wanted: Array) -> None:
+    """A column that follows nonconf in every rank would come out as it is."""
+    _, residual = blocks.regression_of_x()
+    faults = request.faults()
+    for j, name in enumerate(request.conf):
+        alone = np.abs(wanted[: blocks.p, blocks.p + j]).max(initial=0.0)
+        if residual[j, j] < DETERMINED or alone > 1 - DETERMINED:
+            faults.add(
+                f"conf column {quoted(name)} follows the nonconf columns{request.where} in every rank, so its masked "
+                "values would be the originals; leave the columns that determine it out of nonconf and drop them."
+            )
+    faults.raise_if_any()
+
+
+class ScoreFrame(NarrowFrame):
+    """Writes the statement of one call; its kinds say how masked scores become values again."""
+
+    def __init__(self, mask: LinearMask, roles: Roles, given: dict[str, Any], *, keep_noise: bool = True) -> None:
+        super().__init__(mask, roles, given, keep_noise=keep_noise)
+        # Which terms of the form are scores, by place; the others are indicators.
+        self.scored = [i for i, feature in enumerate(roles.features) if feature.level is None]
+        self.scored += range(self.p, self.p + self.q)
+        self.raw = self.values
+        self.values = [sql.column(f"_pp_z{i}") if i in self.scored else v for i, v in enumerate(self.values)]
+
+    def _centres(self) -> list[sql.Expr]:
+        """Scores lie about 0; what their ranks need is how many values there are."""
+        found = super()._centres()
+        for i in self.scored:
+            found[i] = sql.named(sql.number(0.0), self.centres[i])
+        present = [sql.named(sql.call("count", self.raw[i].copy()), f"_pp_n{i}") for i in self.scored]
+        return [*found, *present]
+
+    def _prepare(self, statement: sql.Statement) -> None:
+        tables = ['"_pp_source"']
+        columns: list[sql.Expr] = [sql.column(name, "_pp_source") for name in [*self._own_columns(), "_pp_key"]]
+        columns.append(sql.column(shuffling.ROW, "_pp_source"))
+        for i in self.scored:
+            alias = f"_pp_s{i}"
+            statement.step(alias, self._scores(i), materialized=True)
+            on = exp.EQ(this=sql.column(shuffling.ROW, alias), expression=sql.column(shuffling.ROW, "_pp_source"))
+            tables.append(f'LEFT JOIN "{alias}" ON {sql.render(on)}')
+            columns += [sql.column(f"_pp_p{i}", alias), sql.column(f"_pp_z{i}", alias)]
+        statement.step(self.rows, sql.select(columns, " ".join(tables)), materialized=False)
+
+    def _scores(self, i: int) -> str:
+        """(row, share of ranks, normal score) of the values of one column."""
+        by: list[sql.Expr] = [sql.column(name) for name in self.roles.by]
+        ranks = shuffling.ranks('"_pp_source"', by, self.raw[i])
+        source = sql.joined(f'({ranks}) AS "_pp_ranked"', '"_pp_first"', self._matching("_pp_ranked"))
+        share = shuffling.share(sql.column(f"_pp_n{i}", "_pp_first"))
+        shares = sql.select([sql.column(shuffling.ROW), sql.named(share, f"_pp_p{i}")], source)
+        score = sql.named(normals.quantile(sql.column(f"_pp_p{i}")), f"_pp_z{i}")
+        return sql.select([sql.star("_pp_shares"), score], f'({shares}) AS "_pp_shares"')
+
+    def _ranks(self) -> list[sql.Expr]:
+        """Ranks about their middle, and indicators about their mean: what rank correlations are made of."""
+        found = []
+        for i in range(self.p + self.q):
+            rank = sql.column(self.deviations[i])
+            if i in self.scored:
+                rank = sql.minus(sql.column(f"_pp_p{i}"), sql.number(0.5))
+                rank = sql.call("coalesce", rank, sql.number(0.0))
+            found.append(rank)
+        return found
+
+    def _beside_deviations(self) -> list[sql.Expr]:
+        own: list[sql.Expr] = [sql.column("_pp_key"), sql.column("_pp_most", "_pp_first")]
+        return [*own, *(sql.column(f"_pp_p{i}") for i in self.scored)]
+
+    def _more_moments(self) -> list[sql.Expr]:
+        ranks = self._ranks()
+        both = sql.call("list_concat", statistics.sums(ranks), statistics.products(ranks))
+        rows = sample([sql.column(name) for name in [*self.deviations, *self.noise]])
+        return [sql.named(both, "_pp_ranks"), sql.named(rows, "_pp_sample")]

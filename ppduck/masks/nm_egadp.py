@@ -1,0 +1,222 @@
+"""NM-EGADP: relationship-based masking, for relations of any shape that S determines.
+
+û = E(X|S) is learnt by LS-SVM; X is then refitted by least squares on [1, S, û], so that u = S·B + û·C and r = X - u
+are orthogonal exactly. e = b Σb^-½ Σr^½, with b the residual of normal noise regressed on [1, S, û, X] and on products
+of û and X. Method 1: Y = u + e. Method 2: X shuffled by Y. Method 3: Y = u + (r shuffled by e). Method 4: X shuffled by
+the Y of method 3. (000, section IV.1 and Appendix C.)
+
+With the refit method 1 keeps means and covariances of [S, X] exactly, as EGADP does, and the shape of E(X|S) too.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack
+from sqlglot import exp
+
+from ppduck.errors import PpduckWarning, quoted
+from ppduck.kernels.linear import Blocks, LinearForm, independent, regress, scaled_noise
+from ppduck.masks._level import check_columns
+from ppduck.masks._promises import MANY_RELEASES, UNUSED
+from ppduck.masks._regression import DETERMINED, refuse_few, refuse_inexact
+from ppduck.plan import arguments, shuffling
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.frame import linear_mask
+from ppduck.plan.linear import Request
+from ppduck.plan.registry import register
+from ppduck.plan.relations import RelationFrame
+from ppduck.values import Array
+
+# û and products of it that add less to what the form has already are left out: they would only cost digits.
+ADDS_LITTLE = 1e-6
+ROWS_A_PRODUCT = 10
+# X and its best prediction correlate by 0.8 and more: such data should rather not be released (000, section VI.1.2).
+LOW_SECURITY = 1 - 0.8**2
+
+
+def solve(blocks: Blocks, request: Request) -> LinearForm:
+    p, q, own = blocks.p, blocks.q, blocks.p - 4 * blocks.q
+    refuse_few(_first(blocks, own), request, noise_ranks=2)
+    explaining, coefficients, residual = refit(blocks, own)
+    cov, x = blocks.cov, list(range(p, p + q))
+    refuse_inexact(request, cov[np.ix_(explaining, explaining)], coefficients, cov[np.ix_(explaining, x)])
+    _refuse_determined(request, residual)
+    extra = request.per_column("extra_noise") if "extra_noise" in request.parameters else np.zeros(q)
+    _advise(request, np.diag(residual), extra)
+
+    free_of = [*explaining, *x]
+    if blocks.n >= ROWS_A_PRODUCT * (len(free_of) + 3 * q):
+        free_of = adding(cov, free_of, list(range(own + q, p)))
+    v = list(range(p + q, p + 2 * q))
+    on_regressors = regress(cov[np.ix_(free_of, free_of)], cov[np.ix_(free_of, v)])
+    refuse_inexact(request, cov[np.ix_(free_of, free_of)], on_regressors, cov[np.ix_(free_of, v)])
+    noise = cov[np.ix_(v, v)] - cov[np.ix_(free_of, v)].T @ on_regressors
+    scaling = scaled_noise(residual + np.diag(extra), (noise + noise.T) / 2)
+    fitted, removed = np.zeros((p + q, q)), np.zeros((p + q, q))
+    fitted[explaining] = coefficients
+    removed[free_of] = on_regressors @ scaling
+    masked = blocks.form((fitted - removed)[:p], (fitted - removed)[p:], scaling)
+    mean = blocks.form(fitted[:p], fitted[p:], np.zeros((q, q)))
+    return LinearForm(*(np.concatenate([a, b], axis=-1) for a, b in zip(_parts(masked), _parts(mean), strict=True)))
+
+
+def refit(blocks: Blocks, own: int) -> tuple[list[int], Array, Array]:
+    """X on [S, û] by least squares: the columns used, their coefficients, and Σr.
+
+    ``own`` columns are S, of which every one is kept, so that covariances with all of them come out.
+    """
+    p, q, cov = blocks.p, blocks.q, blocks.cov
+    explaining = adding(cov, independent(cov[:own, :own]), list(range(own, own + q)))
+    x = list(range(p, p + q))
+    coefficients = regress(cov[np.ix_(explaining, explaining)], cov[np.ix_(explaining, x)])
+    residual = blocks.xx - cov[np.ix_(explaining, x)].T @ coefficients
+    return explaining, coefficients, (residual + residual.T) / 2
+
+
+def adding(cov: Array, have: list[int], more: list[int]) -> list[int]:
+    """``have``, and of ``more`` the columns that are no combination of it and of each other."""
+    inside = np.ix_(have, more)
+    left = cov[np.ix_(more, more)] - cov[inside].T @ regress(cov[np.ix_(have, have)], cov[inside])
+    _, pivots, rank, _ = lapack.dpstrf((left + left.T) / 2, tol=ADDS_LITTLE, lower=1)
+    return [*have, *sorted(more[pivot - 1] for pivot in pivots[:rank])]
+
+
+def _parts(form: LinearForm) -> tuple[Array, Array, Array, Array]:
+    return form.intercept, form.on_s, form.on_x, form.on_v
+
+
+def _first(blocks: Blocks, own: int) -> Blocks:
+    """The blocks of S alone, which decides how many rows are needed."""
+    keep = [*range(own), *range(blocks.p, len(blocks.cov))]
+    return Blocks(blocks.n, own, blocks.q, blocks.mean[keep], blocks.scale[keep], blocks.cov[np.ix_(keep, keep)])
+
+
+def _refuse_determined(request: Request, residual: Array) -> None:
+    faults = request.faults()
+    for name, share in zip(request.conf, np.diag(residual), strict=True):
+        if share < DETERMINED:
+            faults.add(
+                f"conf column {quoted(name)} is a function of the nonconf columns{request.where}, so its masked values "
+                "would be the originals; leave the columns that determine it out of nonconf and drop them."
+            )
+    faults.raise_if_any()
+
+
+def _advise(request: Request, security: Array, extra: Array) -> None:
+    low = [
+        f"{quoted(name)} ({share:.1%})"
+        for name, share, more in zip(request.conf, security, extra, strict=True)
+        if share < LOW_SECURITY and not more
+    ]
+    if low:
+        warnings.warn(
+            f"{request.faults().where}: nonconf predicts conf column {', '.join(low)} so well{request.where} that "
+            f"masked values stay close to the originals (security index below {LOW_SECURITY:.0%}); releasing is not "
+            "advised. security_index() tells more; remedies: extra_noise, or fewer columns in nonconf.",
+            PpduckWarning,
+            stacklevel=2,
+        )
+
+
+class MethodFrame(RelationFrame):
+    """The form gives Y = u + e and, beside it, u; shuffling comes after."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.outputs = 2 * self.q
+        self.variant = self.given.get("variant", 1)
+
+    def masking(self) -> sql.Statement:
+        statement = super().masking()
+        if self.variant in (3, 4):
+            # Y = u + (r shuffled by e)
+            tables, columns = ['"_pp_masked"'], [sql.star("_pp_masked", self.masked)]
+            for j, name in enumerate(self.masked):
+                alias = f"_pp_e{j}"
+                statement.step(alias, self._shuffled("_pp_masked", f"_pp_r{j}", f"_pp_e{j}"), materialized=True)
+                tables.append(f'LEFT JOIN "{alias}" USING ("{shuffling.ROW}")')
+                columns.append(
+                    sql.named(
+                        sql.total([sql.column(f"_pp_u{j}", "_pp_masked"), sql.column(shuffling.OUT, alias)]), name
+                    )
+                )
+            statement.step("_pp_residual", sql.select(columns, " ".join(tables)), materialized=True)
+        return statement
+
+    def _shuffled(self, table: str, value: str, along: str) -> str:
+        return shuffling.shuffled(table, self.roles.by, value, along, "_pp_key")
+
+    def _beside(self) -> list[sql.Expr]:
+        if self.variant < 3:
+            return []
+        found: list[sql.Expr] = []
+        outputs = self._outputs()
+        for j, column in enumerate(self.roles.conf):
+            value, fitted, masked = sql.column(column.name), outputs[self.q + j], outputs[j]
+            present = value.copy().is_(exp.null()).not_()
+            residual = sql.minus(sql.double(value), exp.paren(fitted.copy()))
+            noise = exp.Case().when(present, sql.minus(masked.copy(), exp.paren(fitted.copy())))
+            found += [sql.named(fitted, f"_pp_u{j}"), sql.named(residual, f"_pp_r{j}"), sql.named(noise, f"_pp_e{j}")]
+        return found
+
+    def _results(self) -> list[tuple[str, sql.Expr]]:
+        table = "_pp_residual" if self.variant in (3, 4) else "_pp_masked"
+        if self.variant in (1, 3):
+            return [(f'"{table}"', sql.column(name)) for name in self.masked]
+        return [
+            (f"({self._shuffled(table, f'_pp_x{j}', name)})", sql.column(shuffling.OUT))
+            for j, name in enumerate(self.masked)
+        ]
+
+
+def _variant(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 4:
+        raise MisreadError("takes 1 (perturb), 2 (shuffle the values), 3 (shuffle the residuals) or 4 (shuffle both)")
+    return value
+
+
+def check_extra_noise(given: dict[str, Any], conf: list[str]) -> list[str]:
+    return check_columns("extra_noise", given.get("extra_noise"), conf)
+
+
+EXTRA_NOISE = Parameter(
+    "extra_noise",
+    arguments.number_per_column(0, 1e6, "of at least 0, and finite"),
+    "more noise than the residuals have, as a share of the column's variance; one number or {column: number}",
+    "NULL",
+)
+MASK = linear_mask(
+    "nm_egadp_mask",
+    solve=solve,
+    summary="Keeps relations of any shape with nonconf, ups and downs too; with variant 1 also exact moments.",
+    reference="Al-Ahmadi 2006, relationship-based masking, methods 1-4; Suykens & Vandewalle 1999 (LS-SVM)",
+    keeps=(
+        "the conditional means of conf given nonconf, whatever their shape, as far as a kernel model learns them",
+        "with variant 1, and no extra_noise: means, variances and covariances exactly, over the rows where every "
+        "conf column is present",
+        "with variants 2 and 4: every conf column has exactly its original values, in other rows",
+        "given nonconf and its best prediction, the masked values of variant 1 tell nothing more about conf by any "
+        "linear prediction",
+    ),
+    loses=(
+        "with variants 2, 3 and 4, exact covariances: shuffling moves them a little",
+        "patterns among the residuals that are not linear, and residuals that vary more in places: all get the "
+        "same noise",
+        "relations with several values of conf for one of nonconf, such as a circle: only their mean is learnt",
+        "secrecy where nonconf predicts conf well: see security_index()",
+        UNUSED,
+        MANY_RELEASES,
+    ),
+    parameters=(
+        Parameter("variant", _variant, "1 perturb, 2 shuffle, 3 residuals shuffled, 4 both", "1"),
+        EXTRA_NOISE,
+    ),
+    check=check_extra_noise,
+    frame=MethodFrame,
+    permutes=lambda given: given.get("variant", 1) in (2, 4),
+)
+register(MASK)

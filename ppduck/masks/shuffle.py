@@ -1,0 +1,51 @@
+"""Data shuffling: the original values, given to other rows.
+
+Normal scores of the ranks are masked by EGADP with the correlations of a normal copula; then the
+original values are put into the order of the masked scores ("shuffle X by Y*"), so that every
+column keeps its values and rank correlations come out. (000, section II.2.3 and Appendix C;
+Muralidhar & Sarathy 2006.)
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ppduck.kernels.copula import by_ranks
+from ppduck.masks._copula import ScoreFrame, solve
+from ppduck.masks._promises import CURVES_BEYOND_RANKS, MANY_RELEASES, NO_GAIN_IN_RANKS, RANKS, UNUSED, VALUES_RELEASED
+from ppduck.plan import shuffling
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.frame import linear_mask
+from ppduck.plan.registry import register
+
+
+class ShuffleFrame(ScoreFrame):
+    """Back by ranks: to rank k of the masked score goes the value of rank k."""
+
+    def _results(self) -> list[tuple[str, sql.Expr]]:
+        return [
+            (
+                f"({shuffling.shuffled('_pp_masked', self.roles.by, f'_pp_x{j}', name, '_pp_key')})",
+                sql.column(shuffling.OUT),
+            )
+            for j, name in enumerate(self.masked)
+        ]
+
+
+MASK = register(
+    linear_mask(
+        "shuffle_mask",
+        solve=partial(solve, placed=by_ranks),
+        summary="The original values, permuted: every column keeps its values, and monotonic relations come out.",
+        reference="Muralidhar & Sarathy 2006, Management Science 52(5); Sarathy, Muralidhar & Parsa 2002",
+        keeps=(
+            "every conf column has exactly its original values, in other rows: its mean, quantiles and extremes too",
+            RANKS,
+            NO_GAIN_IN_RANKS,
+        ),
+        loses=(VALUES_RELEASED, CURVES_BEYOND_RANKS, UNUSED, MANY_RELEASES),
+        frame=ShuffleFrame,
+        without=("round",),
+        permutes=lambda given: True,
+    )
+)

@@ -1,0 +1,37 @@
+"""The limit on BLAS threads holds while it should, and not after, whoever else sets it."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy  # noqa: F401  the BLAS that is limited
+from threadpoolctl import threadpool_info
+
+from ppduck.kernels.threads import one_thread
+
+
+def blas_threads() -> list[int]:
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_one_thread_inside_and_as_before_outside() -> None:
+    before = blas_threads()
+    with one_thread(), one_thread():
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
+
+
+def test_two_at_a_time_restore_what_was_there_before_both() -> None:
+    before = blas_threads()
+
+    def limited(seconds: float) -> None:
+        with one_thread():
+            time.sleep(seconds)
+
+    workers = [threading.Thread(target=limited, args=(seconds,)) for seconds in (0.02, 0.05, 0.01)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert blas_threads() == before
