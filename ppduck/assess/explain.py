@@ -8,8 +8,9 @@ from typing import Any
 from sqlglot import exp
 
 from ppduck import masks, randomized
-from ppduck.assess import explain_randomized
+from ppduck.assess import explain_randomized, explain_relations
 from ppduck.errors import Faults, listed, near_miss
+from ppduck.masks import nm_egadp
 from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
@@ -41,7 +42,10 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     used = [*(column.name for column in roles.conf), *roles.nonconf, *roles.by]
     shared = "NOT unique; rows that agree in it and in all used columns get the same masked values"
     key = _key(roles.source, roles.key, "all used columns", [sql.column(name) for name in used], shared)
-    return f"{sql.table_of(COLUMNS, rows)} UNION ALL {key}"
+    explained = f"{sql.table_of(COLUMNS, rows)} UNION ALL {key}"
+    if mask.name == nm_egadp.MASK.name:
+        explained += f" UNION ALL {explain_relations.statement(mask.name, catalog, own)}"
+    return explained
 
 
 def _masks() -> dict[str, Function]:
@@ -84,8 +88,10 @@ def _columns(mask: LinearMask, roles: Roles, given: dict[str, Any]) -> list[Row]
     rows: list[Row] = []
     for name in names:
         if name in conf:
-            kind = "rounded to its type" if given.get("round") else "as DOUBLE"
-            rows.append((name, "confidential", f"replaced by its masked value, {kind}; NULL stays NULL"))
+            kind = "its masked value, " + ("rounded to its type" if given.get("round") else "as DOUBLE")
+            if mask.permutes(given):
+                kind = "a value that another row has, in its own type"
+            rows.append((name, "confidential", f"replaced by {kind}; NULL stays NULL"))
         elif name in roles.drop:
             rows.append((name, "dropped", "left out of the output"))
         elif name in roles.by:
@@ -114,7 +120,7 @@ def _why_not_used(mask: LinearMask, one_level: bool) -> str:
 def _promises(mask: LinearMask, given: dict[str, Any]) -> list[Row]:
     rows: list[Row] = [(None, "guaranteed", text) for text in mask.keeps]
     rows += [(None, "not guaranteed", text) for text in mask.loses]
-    if given.get("round"):
+    if given.get("round") and not mask.permutes(given):
         rows.append((None, "not guaranteed", "exact moments: rounding moves them a little"))
         rows.append(
             (None, "not guaranteed", "protection where the noise is small beside the rounding unit: it vanishes")

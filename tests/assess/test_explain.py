@@ -46,15 +46,56 @@ def test_uniqueness_of_the_key_is_counted(customers: duckdb.DuckDBPyConnection) 
 @pytest.mark.parametrize("mask", [function for function in functions() if isinstance(function, LinearMask)])
 def test_promises_are_told_for_every_mask(customers: duckdb.DuckDBPyConnection, mask: LinearMask) -> None:
     needs = {"noise_mask": ", level=0.1", "kim_mask": ", level=0.1", "sufficiency_mask": ", alpha=0.5"}
-    rows = explained(
-        customers, f"'{mask.name}', 'customers', conf=['x1']{needs.get(mask.name, '')}, seed=1, round=true"
-    )
+    rounds = any(parameter.name == "round" for parameter in mask.parameters)
+    more = needs.get(mask.name, "") + (", round=true" if rounds else "")
+    rows = explained(customers, f"'{mask.name}', 'customers', conf=['x1']{more}, seed=1")
     guaranteed = [note for _, role, note in rows if role == "guaranteed"]
     lost = [note for _, role, note in rows if role == "not guaranteed"]
     assert guaranteed == list(mask.keeps)
     assert lost[: len(mask.loses)] == list(mask.loses)
     assert any("seeded noise" in note for note in lost)
-    assert any("rounding" in note for note in lost)
+    assert any("rounding" in note for note in lost) == rounds
+
+
+@pytest.mark.parametrize(
+    ("x", "suspected"),
+    [
+        ("abs(s) + e / 3", []),
+        ("abs(s) + s * s * e", ["constant variance"]),
+        ("if(hash(i + 5) % 2 = 0, 1, -1) * sqrt(1 - s * s) + e / 20", ["constant variance", "single-valued mapping"]),
+    ],
+)
+def test_the_assumptions_of_nm_egadp_are_tested(con: duckdb.DuckDBPyConnection, x: str, suspected: list[str]) -> None:
+    con.execute(f"""
+        CREATE TABLE t AS SELECT s, {x} AS x FROM (
+            SELECT i, 2 * ((hash(i) % 100000) / 100000) - 1 AS s,
+                   sqrt(-2 * ln((1 + hash(i + 1000000) % 100000) / 100001)) * cos(6.28318 * (hash(i + 2000000) % 100000) / 100000) AS e
+            FROM range(1000) AS r(i))""")
+    rows = explained(con, "'nm_egadp_mask', 't', conf=['x']")
+    [model] = [note for column, role, note in rows if (column, role) == ("x", "model")]
+    assert model.startswith("LS-SVM on 1000 rows: R² 0.")
+    checks = [note for column, role, note in rows if (column, role) == ("x", "assumption")]
+    assert [note.partition(":")[0] for note in checks] == ["constant variance", "single-valued mapping"]
+    assert [note.partition(":")[0] for note in checks if "violation suspected" in note] == suspected
+
+
+def test_patterns_among_residuals_are_told_for_pairs_and_groups(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT i % 2 AS part, sin(i * 7) AS s, cos(i * 3) AS x, cos(i * 3) ** 2 + sin(i * 11) / 5 AS y FROM range(600) r(i)"
+    )
+    rows = explained(con, "'nm_egadp_mask', 't', conf=['x', 'y'], nonconf=['s'], \"by\"=['part']")
+    pairs = sorted(note for column, role, note in rows if (column, role) == ("x, y", "assumption"))
+    assert [note[: len("in the group part = 0: simple patterns")] for note in pairs] == [
+        "in the group part = 0: simple patterns",
+        "in the group part = 1: simple patterns",
+    ]
+    assert all("violation suspected" in note for note in pairs)
+
+
+def test_shuffled_columns_are_said_to_be_shuffled(customers: duckdb.DuckDBPyConnection) -> None:
+    for call in ("'shuffle_mask', 'customers', conf=['x1']", "'nm_egadp_mask', 'customers', conf=['x1'], variant=4"):
+        [note] = [note for column, role, note in explained(customers, call) if role == "confidential"]
+        assert note == "replaced by a value that another row has, in its own type; NULL stays NULL"
 
 
 def test_randomizing_masks(customers: duckdb.DuckDBPyConnection) -> None:
