@@ -119,7 +119,7 @@ def _pair_check(first: Array, second: Array, columns: tuple[int, int]) -> Check:
             name, columns, "common spread, Breusch-Pagan", follows, min(1.0, 2 * p_follows), effect, SPREAD
         )
         # With few rows the share itself is uncertain, by about 1/√n.
-        if curve.suspected and share >= STRONG + 1 / np.sqrt(len(a)):
+        if curve.suspected and share >= STRONG + 1.5 / np.sqrt(len(a)):
             return curve
         ways.append(min(curve, spread, key=_mildness))
     return max(ways, key=_mildness)

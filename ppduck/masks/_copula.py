@@ -90,14 +90,28 @@ class ScoreFrame(NarrowFrame):
         statement.step(self.rows, sql.select(columns, " ".join(tables)), materialized=False)
 
     def _scores(self, i: int) -> str:
-        """(row, share of ranks, normal score) of the values of one column."""
+        """(row, share of ranks, normal score) of the values of one column; those of conf also at their places."""
         by: list[sql.Expr] = [sql.column(name) for name in self.roles.by]
-        ranks = shuffling.ranks('"_pp_source"', by, self.raw[i])
+        kept = self._kept(by, sql.column(self.roles.conf[i - self.p].name)) if i >= self.p else {}
+        named = [sql.named(value, name) for name, value in kept.items()]
+        ranks = shuffling.ranks('"_pp_source"', by, self.raw[i], named)
         source = sql.joined(f'({ranks}) AS "_pp_ranked"', '"_pp_first"', self._matching("_pp_ranked"))
         share = shuffling.share(sql.column(f"_pp_n{i}", "_pp_first"))
-        shares = sql.select([sql.column(shuffling.ROW), sql.named(share, f"_pp_p{i}")], source)
+        columns: list[sql.Expr] = [sql.column(shuffling.ROW), sql.named(share, f"_pp_p{i}")]
+        if kept:
+            own = [*self.roles.by, shuffling.POSITION, *kept]
+            columns += [sql.column(name, "_pp_ranked") for name in own]
+        shares = sql.select(columns, source)
         score = sql.named(normals.quantile(sql.column(f"_pp_p{i}")), f"_pp_z{i}")
         return sql.select([sql.star("_pp_shares"), score], f'({shares}) AS "_pp_shares"')
+
+    def _kept(self, by: list[sql.Expr], value: sql.Expr) -> dict[str, sql.Expr]:
+        """What the way back wants to know of each value, beside its place."""
+        return {shuffling.OUT: value}
+
+    def places(self, j: int) -> str:
+        """The values of a conf column at their places, which the sort for its scores has found."""
+        return f'FROM "_pp_s{self.p + j}"'
 
     def _ranks(self) -> list[sql.Expr]:
         """Ranks about their middle, and indicators about their mean: what rank correlations are made of."""

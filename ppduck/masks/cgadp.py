@@ -20,11 +20,18 @@ from ppduck.plan.registry import register
 class QuantileFrame(ScoreFrame):
     """Back by the quantile function at the height of the masked score."""
 
+    def _kept(self, by: list[sql.Expr], value: sql.Expr) -> dict[str, sql.Expr]:
+        number = sql.double(value)
+        return {shuffling.OUT: number, shuffling.NEXT: shuffling.following(by, number.copy())}
+
     def _results(self) -> list[tuple[str, sql.Expr]]:
-        return [
-            (f"({shuffling.on_quantiles('_pp_masked', self.roles.by, f'_pp_x{j}', name)})", sql.column(shuffling.OUT))
-            for j, name in enumerate(self.masked)
-        ]
+        source = sql.joined('"_pp_masked"', '"_pp_first"', self._matching("_pp_masked"))
+        results = []
+        for j, name in enumerate(self.masked):
+            count = sql.column(f"_pp_n{self.p + j}", "_pp_first")
+            values = shuffling.on_quantiles(self.places(j), source, self.roles.by, name, count)
+            results.append((f"({values})", sql.column(shuffling.OUT)))
+        return results
 
 
 MASK = register(

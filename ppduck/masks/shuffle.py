@@ -19,15 +19,16 @@ from ppduck.plan.frame import linear_mask
 from ppduck.plan.registry import register
 
 
+OUT = sql.column(shuffling.OUT)
+
+
 class ShuffleFrame(ScoreFrame):
     """Back by ranks: to rank k of the masked score goes the value of rank k."""
 
     def _results(self) -> list[tuple[str, sql.Expr]]:
+        by = self.roles.by
         return [
-            (
-                f"({shuffling.shuffled('_pp_masked', self.roles.by, f'_pp_x{j}', name, '_pp_key')})",
-                sql.column(shuffling.OUT),
-            )
+            (f"({shuffling.shuffled('_pp_masked', by, f'_pp_x{j}', name, '_pp_key', self.places(j))})", OUT)
             for j, name in enumerate(self.masked)
         ]
 

@@ -95,7 +95,8 @@ class NarrowFrame(Frame):
             rounds = self.given.get("round") and not self.mask.permutes(self.given)
             replace[column.name] = rounding.rounded(released, column) if rounds else released
         columns = sql.star("_pp_source", ["_pp_key", shuffling.ROW, *self.roles.drop], replace)
-        return sql.select([columns], " ".join(tables))
+        # Joins may leave rows in the order of a sort, and that of a confidential column would tell its ranks.
+        return f'{sql.select([columns], " ".join(tables))} ORDER BY "_pp_source"."{shuffling.ROW}"'
 
     def _centres(self) -> list[sql.Expr]:
         """Beside the centres, the largest key that a row of the sample has."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from tests.benchmarks import masks, randomized
+from tests.benchmarks import masks, nonlinear, randomized
 from tests.benchmarks.large import large
 from tests.benchmarks.linearity import linearity
 from tests.benchmarks.numpy_side import compared
@@ -22,6 +22,8 @@ BENCHMARKS: dict[str, Callable[[Report, int], None]] = {
     "randomized": randomized.masks,
     "reconstruction": randomized.reconstruction,
     "sdcmicro": add_noise,
+    "shuffle": nonlinear.shuffle,
+    "relations": nonlinear.relations,
     "large": large,
 }
 

@@ -50,7 +50,12 @@ def _line(what: str, found: dict[str, Any], copy: dict[str, Any]) -> Line:
 
 
 def _child(step: str, folder: Path, rows: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.benchmarks.large", step, str(folder / NAME), str(rows)]
+    return child("tests.benchmarks.large", step, str(folder / NAME), str(rows))
+
+
+def child(module: str, *arguments: str) -> dict[str, Any]:
+    """What a module tells that is run in a process of its own."""
+    command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -64,10 +69,10 @@ def _step(step: str, path: str, rows: int) -> dict[str, Any]:
             case "make":
                 return {"seconds": once(lambda: make(con, "original", rows, NARROW))}
             case "copy":
-                return {"seconds": created(con, "SELECT * FROM original"), "peak": _peak()}
+                return {"seconds": created(con, "SELECT * FROM original"), "peak": peak()}
             case "mask":
                 seconds = created(con, mask_call("egadp_mask", "original", NARROW.x_names))
-                return {"seconds": seconds, "peak": _peak()}
+                return {"seconds": seconds, "peak": peak()}
             case _:
                 return _checked(con)
 
@@ -82,7 +87,7 @@ def _checked(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     return {"seconds": once(work), "difference": found[0]}
 
 
-def _peak() -> int:
+def peak() -> int:
     """The most bytes this process had resident.
 
     A child's ru_maxrss may still hold its parent's from before the program was loaded, so that

@@ -33,30 +33,35 @@ OTHERS = {
 
 
 def egadp(report: Report, rows: int) -> None:
-    _in_both(report, rows, NARROW, EGADP)
+    in_both(report, rows, NARROW, EGADP)
 
 
 def noise(report: Report, rows: int) -> None:
-    _in_both(report, rows, NARROW, NOISE)
+    in_both(report, rows, NARROW, NOISE)
 
 
 def others(report: Report, rows: int) -> None:
-    _in_both(report, rows, NARROW, OTHERS, repeats=3)
+    in_both(report, rows, NARROW, OTHERS, repeats=3)
 
 
 def wide(report: Report, rows: int) -> None:
-    _in_both(report, rows, WIDE, {"egadp_mask": Case("egadp_mask")}, repeats=3)
+    in_both(report, rows, WIDE, {"egadp_mask": Case("egadp_mask")}, repeats=3)
 
 
-def _in_both(report: Report, rows: int, shape: Shape, cases: Mapping[str, Case], repeats: int = REPEATS) -> None:
+def in_both(
+    report: Report, rows: int, shape: Shape, cases: Mapping[str, Case], repeats: int = REPEATS, remark: str = ""
+) -> dict[str, dict[str, float]]:
+    """Reports the cases beside a copy, and returns their seconds by database and case."""
+    seconds: dict[str, dict[str, float]] = {}
     for where in ("file", "memory"):
-        report.section(f"{rows:,} rows of {shape}, {where} database")
+        report.section(f"{rows:,} rows of {shape}{remark}, {where} database")
         with database(where) as con:
             make(con, "original", rows, shape)
             selects = {
                 name: mask_call(case.mask, "original", shape.x_names, case.options) for name, case in cases.items()
             }
-            found = beside_copy(con, "original", selects, repeats)
+            seconds[where] = found = beside_copy(con, "original", selects, repeats)
         report.add(Line("copy", found[COPY], 1.0))
         for name, case in cases.items():
             report.add(Line.against(name, found[name], found[COPY], case.most, case.aim))
+    return seconds

@@ -32,21 +32,19 @@ def add_noise(report: Report, rows: int) -> None:
         select = mask_call("noise_mask", "original", NARROW.x_names, ", level := 0.1")
         found = beside_copy(con, "original", {"noise_mask": select})
     report.add(Line("noise_mask, level 0.1", found["noise_mask"], found["noise_mask"] / found[COPY]))
-    seconds = _seconds(rows)
+    seconds = r_seconds(SCRIPT.format(rows=rows))
     if isinstance(seconds, str):
         report.add(Line("sdcMicro addNoise", note=f"{seconds}; {REFERENCE}"))
     else:
         report.add(Line("sdcMicro addNoise", seconds, seconds / found[COPY], note=REFERENCE))
 
 
-def _seconds(rows: int) -> float | str:
-    """The median of some runs, or why there is none."""
+def r_seconds(script: str) -> float | str:
+    """What a script in R prints at last, or why there is nothing; it quits with 3 where sdcMicro is missing."""
     rscript = shutil.which("Rscript")
     if rscript is None:
         return "not here: no Rscript"
-    done = subprocess.run(
-        [rscript, "--vanilla", "-e", SCRIPT.format(rows=rows)], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([rscript, "--vanilla", "-e", script], capture_output=True, text=True, check=False)
     if done.returncode == 3:
         return "not here: R without sdcMicro"
     if done.returncode:

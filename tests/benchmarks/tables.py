@@ -45,7 +45,7 @@ WIDE = Shape(10, 5)
 
 def make(con: duckdb.DuckDBPyConnection, name: str, rows: int, shape: Shape) -> None:
     """A table of S and X columns that share a common factor; every X leans on an S as well."""
-    normals = ", ".join(f"{_normal(k)} AS z{k}" for k in range(1 + shape.columns))
+    normals = ", ".join(f"{normal(k)} AS z{k}" for k in range(1 + shape.columns))
     s = [f"{10 * i} + 0.6 * z0 + 0.8 * z{i} AS s{i}" for i in range(1, shape.s + 1)]
     x = [
         f"{100 * j} + {2 * j} * (0.4 * z0 + 0.5 * z{1 + (j - 1) % shape.s} + 0.77 * z{shape.s + j}) AS x{j}"
@@ -56,12 +56,12 @@ def make(con: duckdb.DuckDBPyConnection, name: str, rows: int, shape: Shape) -> 
     )
 
 
-def _normal(stream: int) -> str:
+def normal(stream: int) -> str:
     """A standard normal of row i from two hashes of it."""
-    return f"sqrt(-2 * ln({_uniform(2 * stream)})) * cos(2 * pi() * {_uniform(2 * stream + 1)})"
+    return f"sqrt(-2 * ln({uniform(2 * stream)})) * cos(2 * pi() * {uniform(2 * stream + 1)})"
 
 
-def _uniform(stream: int) -> str:
+def uniform(stream: int) -> str:
     # The stream goes into the number: the hash of a pair would be the row's hash with some bits turned over.
     return f"((hash(i * 1000 + {stream}) >> 11)::DOUBLE + 0.5) * {2.0**-53!r}"
 
