@@ -210,3 +210,18 @@ def test_the_planner_does_not_print_its_secret() -> None:
 
     assert SECRET not in repr(Planner(SECRET.encode()))
     assert SECRET not in str({name: repr(value) for name, value in vars(Planner(SECRET.encode())).items()})
+
+
+@pytest.mark.parametrize(
+    "call", ["shuffle_mask('t'", "cgadp_mask('t'", *(f"nm_egadp_mask('t', variant={v}" for v in (1, 2, 3, 4))]
+)
+@pytest.mark.parametrize("rows", [500, 60_000])
+def test_rows_come_back_in_their_own_order_and_not_in_that_of_a_sort(
+    con: duckdb.DuckDBPyConnection, call: str, rows: int
+) -> None:
+    """Values are ranked on the way: rows left in the order of a confidential column would tell its ranks."""
+    con.execute(
+        f"CREATE TABLE t AS SELECT i AS id, sin(i * 7) AS s, cos(i * 3) + s / 3 AS x, sin(i * 11) AS y FROM range({rows}) r(i)"
+    )
+    con.execute(f"CREATE TABLE release AS FROM {call}, conf=['x', 'y'], nonconf=['s'])")
+    assert (con.execute("SELECT id FROM release").fetchnumpy()["id"] == np.arange(rows)).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -100,6 +101,27 @@ def test_the_adult_example(reference_data: Path) -> None:
     assert rebuilt < published / 4
     assert farthest < 5
     assert 0.9 < covered < 0.99
+
+
+def test_the_nonlinear_example_draws_the_picture_of_the_readme(tmp_path: Path) -> None:
+    command = [sys.executable, "examples/nonlinear.py", str(tmp_path / "drawn.png")]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.count("│ true") == 7
+    assert "│ false" not in ran.stdout
+    assert (tmp_path / "drawn.png").read_bytes().startswith(b"\x89PNG")
+    assert "(examples/nonlinear.png)" in README
+    assert (ROOT / "examples" / "nonlinear.png").stat().st_size < 150_000
+
+
+def test_the_nonlinear_example_says_what_it_lacks(tmp_path: Path) -> None:
+    (tmp_path / "matplotlib.py").write_text("raise ModuleNotFoundError('not here')")
+    command = [sys.executable, "examples/nonlinear.py", str(tmp_path / "drawn.png")]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "pip install 'ppduck[plots]'" in ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
 
 
 def test_the_changelog_knows_every_function() -> None:

@@ -408,3 +408,17 @@ def test_warnings_are_said_plainly_and_every_time() -> None:
         == 2
     )
     assert ".py" not in ran.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+def test_long_work_shows_its_progress_in_a_terminal_and_nowhere_else() -> None:
+    import pty
+
+    ask = "SELECT current_setting('enable_progress_bar') AS shown"  # DuckDB draws it after two seconds
+    ours, theirs = pty.openpty()
+    subprocess.run([*COMMAND, "-c", ask], stdout=theirs, stderr=subprocess.PIPE, timeout=60, check=True)
+    in_terminal = os.read(ours, 65536).decode()
+    os.close(theirs)
+    os.close(ours)
+    assert "│ true" in in_terminal
+    assert "│ false" in run("-c", ask).stdout

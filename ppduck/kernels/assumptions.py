@@ -33,7 +33,7 @@ WAVES = 8
 # Residuals smaller than this beside x are the fit's own unevenness, and too small to matter.
 NO_RESIDUAL = 0.01
 FEWEST = 20
-# More rows than these gain nothing in the search for humps. Rows come in random order.
+# Rows for the searches for patterns and humps: enough for effects that matter. Rows come in random order.
 ROWS = 2000
 
 
@@ -96,6 +96,7 @@ def simple_patterns(r: Array) -> list[Check]:
     not. A line between residuals that are not normal shows neither in one of the two ways round, and a
     slight curve in the other: suspected is what shows in both ways, or a strong curve in one.
     """
+    r = r[:ROWS]
     return [_pair_check(r[:, i], r[:, j], (i, j)) for i, j in combinations(range(r.shape[1]), 2)]
 
 
@@ -151,13 +152,15 @@ def single_valued(s: Array, u: Array, r: Array) -> list[Check]:
     the mean |r| of their nearest neighbours in S, since branches that meet hide each other.
     """
     s, u, r = s[:ROWS], u[:ROWS], r[:ROWS]
+    if len(r) < FEWEST:
+        return [_untested("single-valued mapping", (j,)) for j in range(r.shape[1])]
     near = _neighbours(s)
     return [_hump_check(near, u[:, j], r[:, j], j) for j in range(r.shape[1])]
 
 
 def _hump_check(near: Rows, u: Array, r: Array, column: int) -> Check:
     name, n = "single-valued mapping", len(r)
-    if n < FEWEST or not _left(r, u):
+    if not _left(r, u):
         return _untested(name, (column,))
     even = _unrounded(u + r) - u
     spread = np.abs(even)[near].mean(axis=1)
@@ -195,7 +198,7 @@ def _neighbours(s: Array) -> Rows:
 
 def _unrounded(x: Array) -> Array:
     """x with its ties spread evenly over the way to the neighbouring values: rounding makes no humps."""
-    scale = np.max(np.abs(x))
+    scale = float(np.max(np.abs(x))) or 1.0
     # x comes as u + r and carries their rounding error: values that near are ties.
     values, place, counts = np.unique(np.round(x / scale, 10), return_inverse=True, return_counts=True)
     if len(values) == 1:
@@ -227,5 +230,6 @@ def _judged(
     suspected = bool(p < LEVEL and effect >= limit)
     verdict = "violation suspected" if suspected else "too small to matter" if p < LEVEL else "no sign against it"
     chance = f"p = {p:.2f}" if p >= 0.01 else f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
-    text = f"{what} {statistic:.3g}, {chance}, effect {max(effect, 0.0):.2f}: {verdict}"
+    figure = f"{statistic:.3g}" if statistic < 1000 else f"{statistic:.0f}"
+    text = f"{what} {figure}, {chance}, effect {max(effect, 0.0):.2f}: {verdict}"
     return Check(name, columns, float(statistic), float(p), suspected, text)

@@ -18,9 +18,10 @@ from ppduck.values import Array, Moments
 
 Placed = Callable[[Array, Array], Array]
 
-ROUNDS, LAST_ROUNDS = 6, 3
+ROUNDS, LAST_ROUNDS = 6, 2
 FEW = 20_000  # rows for all but the last rounds
 NEAR_ONE = 0.9999
+NEAR_ENOUGH = 1e-4  # of rank correlations
 # The least share of a column's variance that must be noise once a target is made positive definite.
 FLOOR = 1e-6
 
@@ -36,10 +37,16 @@ def rank_correlation(correlation: Array) -> Array:
 
 
 def spearman(values: Array) -> Array:
-    """Rank correlations of some columns, ties at the middle of their places."""
-    with np.errstate(invalid="ignore"):
-        found = np.atleast_2d(np.corrcoef(rankdata(values, axis=0), rowvar=False))
-    return np.asarray(np.nan_to_num(found))  # a constant column has none
+    """Rank correlations of some columns; a constant column has none."""
+    ranks = _unit_ranks(values)
+    return ranks.T @ ranks
+
+
+def _unit_ranks(values: Array) -> Array:
+    """Ranks of each column, ties at the middle of their places, about 0 and of length 1; 0 for a constant column."""
+    ranks = np.asarray(rankdata(values, axis=0)) - (len(values) + 1) / 2
+    lengths = np.linalg.norm(ranks, axis=0)
+    return np.asarray(ranks / np.where(lengths > 0, lengths, 1.0))
 
 
 def form_of(blocks: Blocks, between: Array, among: Array) -> LinearForm:
@@ -83,15 +90,19 @@ def calibrated(blocks: Blocks, wanted: Array, sample: Array, placed: Placed) -> 
         s, x, v = rows[:, :p], rows[:, p : p + q], rows[:, p + q :]
         # The rows are masked as if they were all there is, so that their correlations are the targets exactly.
         own = Blocks.from_moments(Moments.of(rows), p, q)
+        s_ranks = _unit_ranks(s)
         best, least = target, np.inf
         for _ in range(rounds):
             form = form_of(own, target[:p], _correlations(target[p:]))
             y = form.intercept + s @ form.on_s + x @ form.on_x + v @ form.on_v
-            found = spearman(np.column_stack([s, placed(x, y)]))[:, p:]
+            ranks = _unit_ranks(placed(x, y))
+            found = np.vstack([s_ranks.T @ ranks, ranks.T @ ranks])
             missed = np.where(free, goal - found, 0.0)
             worst = float(np.abs(missed).max(initial=0.0))
             if worst < least:
                 best, least = target, worst
+            if worst < NEAR_ENOUGH:
+                break
             target = np.clip(target + missed * np.pi / 3, -NEAR_ONE, NEAR_ONE)
         target = best
     return form_of(blocks, target[:p], _correlations(target[p:]))

@@ -55,7 +55,7 @@ class Evidence:
 
 
 def normal_scores(x: Array) -> Array:
-    """Φ⁻¹((rank - 0.5) / n), where ties share the middle of their ranks (van der Waerden 1952; Blom 1958)."""
+    """Φ⁻¹((rank - 0.5) / n), where ties share the middle of their ranks (places of Hazen 1914)."""
     return np.asarray(ndtri((rankdata(x) - 0.5) / max(len(x), 1)))
 
 

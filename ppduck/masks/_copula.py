@@ -19,7 +19,7 @@ from ppduck.masks._regression import DETERMINED, refuse_few, refuse_inexact
 from ppduck.plan import normals, shuffling, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.linear import LinearMask, Request
-from ppduck.plan.narrow import NarrowFrame, sample
+from ppduck.plan.narrow import NarrowFrame, in_sample, sample
 from ppduck.plan.roles import Roles
 from ppduck.values import Array, Moments
 
@@ -125,11 +125,17 @@ class ScoreFrame(NarrowFrame):
         return found
 
     def _beside_deviations(self) -> list[sql.Expr]:
-        own: list[sql.Expr] = [sql.column("_pp_key"), sql.column("_pp_most", "_pp_first")]
-        return [*own, *(sql.column(f"_pp_p{i}") for i in self.scored)]
+        return [sql.column(f"_pp_p{i}") for i in self.scored]
 
     def _more_moments(self) -> list[sql.Expr]:
         ranks = self._ranks()
-        both = sql.call("list_concat", statistics.sums(ranks), statistics.products(ranks))
+        return [sql.named(sql.call("list_concat", statistics.sums(ranks), statistics.products(ranks)), "_pp_ranks")]
+
+    def _sampled(self) -> tuple[str, sql.Expr]:
         rows = sample([sql.column(name) for name in [*self.deviations, *self.noise]])
-        return [sql.named(both, "_pp_ranks"), sql.named(rows, "_pp_sample")]
+        group = [sql.column(alias) for alias in self.by]
+        renamed = [sql.named(each.copy(), f"_pp_g{i}") for i, each in enumerate(group)]
+        chosen = self._complete_rows([sql.column("_pp_key")], in_sample())
+        sampled = sql.select([*renamed, sql.named(rows, "_pp_sample")], f"({chosen})", group=group)
+        on = [(sql.column(alias, "_pp_moments"), sql.column(f"_pp_g{i}")) for i, alias in enumerate(self.by)]
+        return sql.joined('"_pp_moments"', f'({sampled}) AS "_pp_sampled"', on), sql.column("_pp_sample")

@@ -18,7 +18,6 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.registry import register
 
-
 OUT = sql.column(shuffling.OUT)
 
 

@@ -289,32 +289,38 @@ class Frame:
 
     def _moments(self) -> str:
         """Sums and products over the rows in which every confidential column is present."""
-        inner = [*self._groups(), *self._deviations("_pp_first"), *self._beside_deviations()]
-        names = list(self.deviations)
-        if self.needs_noise:
-            inner += [sql.column(name) for name in self.noise]
-            names += self.noise
-        values = [sql.column(name) for name in names]
-        complete = sql.present(sql.column(c.name) for c in self.roles.conf)
-        table = "_pp_noisy" if self.needs_noise else self.rows
-        rows = sql.select(inner, sql.joined(f'"{table}"', '"_pp_first"', self._matching(table)), where=complete)
+        values = [sql.column(name) for name in [*self.deviations, *(self.noise if self.needs_noise else ())]]
         group = [sql.column(alias) for alias in self.by]
         columns = [
             sql.named(statistics.rows(), "_pp_n"),
             sql.named(statistics.sums(values), "_pp_sums"),
             sql.named(statistics.products(values), "_pp_products"),
         ]
-        return sql.select([*group, *columns, *self._more_moments()], f"({rows})", group=group)
+        return sql.select([*group, *columns, *self._more_moments()], f"({self._complete_rows()})", group=group)
+
+    def _complete_rows(self, more: Sequence[sql.Expr] = (), where: sql.Expr | None = None) -> str:
+        """The terms of the form in the rows in which every confidential column is present."""
+        noise = [sql.column(name) for name in self.noise] if self.needs_noise else []
+        columns = [*self._groups(), *self._deviations("_pp_first"), *self._beside_deviations(), *noise, *more]
+        complete = sql.present(sql.column(c.name) for c in self.roles.conf)
+        table = "_pp_noisy" if self.needs_noise else self.rows
+        source = sql.joined(f'"{table}"', '"_pp_first"', self._matching(table))
+        return sql.select(columns, source, where=complete if where is None else exp.and_(complete, where))
 
     def _beside_deviations(self) -> list[sql.Expr]:
         """What else of each row the moments are taken of."""
         return []
 
     def _more_moments(self) -> list[sql.Expr]:
-        """What a solve reads beside the moments: statistics of ranks, and a sample of rows."""
-        return [sql.named(sql.array((), "DOUBLE"), name) for name in ("_pp_ranks", "_pp_sample")]
+        """What a solve reads beside the moments: statistics of ranks."""
+        return [sql.named(sql.array((), "DOUBLE"), "_pp_ranks")]
+
+    def _sampled(self) -> tuple[str, sql.Expr]:
+        """A FROM clause with the moments, and the sample of rows that a solve reads beside them."""
+        return '"_pp_moments"', sql.array((), "DOUBLE")
 
     def _solved(self) -> str:
+        source, sample = self._sampled()
         solve = sql.call(
             SOLVE,
             sql.text(self.specification()),
@@ -323,10 +329,10 @@ class Frame:
             sql.column("_pp_sums"),
             sql.column("_pp_products"),
             sql.column("_pp_ranks"),
-            sql.column("_pp_sample"),
+            sample,
         )
         group: list[sql.Expr] = [sql.column(alias) for alias in self.by]
-        return sql.select([*group, sql.named(solve, "_pp_c")], '"_pp_moments"')
+        return sql.select([*group, sql.named(solve, "_pp_c")], source)
 
     def _form(self) -> str:
         """The solve's list as plain columns, together with every column's centre."""

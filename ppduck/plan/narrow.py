@@ -24,7 +24,7 @@ LARGEST_KEY = 2.0**64 * (1 - 2.0**-53)
 class NarrowFrame(Frame):
     """Writes the statement of one call, as a narrow table beside the source."""
 
-    sample_size = 100_000  # rows of a group that Python may look at one by one
+    sample_size = 200_000  # rows of a group that Python may look at one by one
 
     def __init__(self, mask: LinearMask, roles: Roles, given: dict[str, Any], *, keep_noise: bool = True) -> None:
         super().__init__(mask, roles, given, keep_noise=keep_noise)
@@ -107,6 +107,11 @@ class NarrowFrame(Frame):
 
 
 def sample(values: Sequence[sql.Expr]) -> sql.Expr:
-    """About ``sample_size`` rows, one after the other: always the same ones, in an order that tells nothing."""
+    """Rows one after the other, in an order that tells nothing and is always the same."""
     row = sql.render(sql.array((sql.double(value.copy()) for value in values), "DOUBLE"))
-    return sql.raw(f'flatten(list({row} ORDER BY "_pp_key") FILTER ("_pp_key" <= "_pp_most"))')
+    return sql.raw(f'flatten(list({row} ORDER BY "_pp_key"))')
+
+
+def in_sample() -> sql.Expr:
+    """Whether a row is one of about ``sample_size``, the same ones at every reading."""
+    return exp.LTE(this=sql.column("_pp_key"), expression=sql.column("_pp_most", "_pp_first"))

@@ -22,7 +22,7 @@ from ppduck.kernels.relation import Relation, fit
 from ppduck.plan import shuffling
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.linear import LinearMask
-from ppduck.plan.narrow import NarrowFrame, sample
+from ppduck.plan.narrow import NarrowFrame, in_sample, sample
 from ppduck.plan.roles import Roles, numeric
 from ppduck.values import Array
 
@@ -155,7 +155,8 @@ class RelationFrame(NarrowFrame):
         source = sql.joined('"_pp_source"', '"_pp_first"', self._matching("_pp_source"))
         group = [sql.column(alias, "_pp_first") for alias in self.by]
         columns = [*group, sql.named(sample(values), "_pp_sample")]
-        rows = sql.select(columns, source, where=sql.present(needed), group=group)
+        where = exp.and_(sql.present(needed), in_sample())
+        rows = sql.select(columns, source, where=where, group=group)
         statement.step("_pp_training", rows, materialized=True)
 
     def _learn(self, statement: sql.Statement) -> None:
