@@ -1,0 +1,152 @@
+"""The normal copula: its two formulas, shuffling and quantiles on arrays, and scores that hit their targets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtri
+from scipy.stats import rankdata, spearmanr
+
+from ppduck.kernels import copula
+from ppduck.kernels.linear import Blocks
+from ppduck.values import Moments
+from tests.laws import cross_correlation, residuals
+
+pytestmark = pytest.mark.core
+SEEDS = st.integers(0, 2**31)
+
+
+def scores(values: np.ndarray) -> np.ndarray:
+    return np.asarray(ndtri((rankdata(values, axis=0) - 0.5) / len(values)))
+
+
+def tied(rng: np.random.Generator, n: int, columns: int) -> np.ndarray:
+    """Columns with ties here and there, none of them constant."""
+    values = rng.normal(size=(n, columns))
+    coarse = rng.random(columns) < 0.5
+    values[:, coarse] = np.round(values[:, coarse])
+    values[0], values[-1] = 5.0, -5.0
+    return values
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.floats(-1, 1))
+def test_the_two_correlations_of_a_normal_copula_are_inverse_and_of_one_sign(rho: float) -> None:
+    r = copula.normal_correlation(np.array(rho))
+    assert copula.rank_correlation(r) == pytest.approx(rho, abs=1e-12)
+    assert abs(rho) - 1e-12 <= abs(r) <= 1 + 1e-12
+    assert r * rho >= 0
+
+
+@pytest.mark.parametrize("r", [-0.9, -0.3, 0.0, 0.5, 0.95])
+def test_ranks_of_normals_correlate_as_the_formula_says(r: float) -> None:
+    z = np.random.default_rng(1).normal(size=(200_000, 2))
+    z[:, 1] = r * z[:, 0] + np.sqrt(1 - r**2) * z[:, 1]
+    found = spearmanr(z).statistic
+    assert float(copula.rank_correlation(np.array(r))) == pytest.approx(found, abs=3 / np.sqrt(200_000))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS, n=st.integers(3, 60), columns=st.integers(2, 5))
+def test_rank_correlations_are_scipys(seed: int, n: int, columns: int) -> None:
+    values = tied(np.random.default_rng(seed), n, columns)
+    expected = np.corrcoef(rankdata(values, axis=0), rowvar=False)
+    np.testing.assert_allclose(copula.spearman(values), expected, atol=1e-12)
+    assert copula.spearman(values)[0, 1] == pytest.approx(spearmanr(values[:, 0], values[:, 1]).statistic, abs=1e-12)
+
+
+def test_a_constant_column_has_no_rank_correlation() -> None:
+    values = np.column_stack([np.arange(10.0), np.full(10, 3.0)])
+    np.testing.assert_array_equal(copula.spearman(values)[1], 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS, n=st.integers(1, 40), columns=st.integers(1, 4))
+def test_values_put_into_the_order_of_others_keep_their_marginals(seed: int, n: int, columns: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, along = np.round(rng.normal(size=(n, columns)), 1), rng.normal(size=(n, columns))
+    placed = copula.by_ranks(values, along)
+    np.testing.assert_array_equal(np.sort(placed, axis=0), np.sort(values, axis=0))
+    for j in range(columns):
+        assert (np.diff(placed[np.argsort(along[:, j]), j]) >= 0).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS, n=st.integers(1, 40), columns=st.integers(1, 4))
+def test_quantiles_are_linear_between_the_middles_of_places(seed: int, n: int, columns: int) -> None:
+    """numpy calls them Hazen's."""
+    rng = np.random.default_rng(seed)
+    values, heights = np.round(rng.normal(size=(n, columns)), 1), rng.random(size=(n, columns))
+    placed = copula.on_quantiles(values, ndtri(heights))
+    for j in range(columns):
+        expected = np.quantile(values[:, j], heights[:, j], method="hazen")
+        np.testing.assert_allclose(placed[:, j], expected, atol=1e-12)
+
+
+def test_a_values_own_score_gives_the_value_and_the_extremes_end_it() -> None:
+    values = np.random.default_rng(3).exponential(size=(101, 2))
+    np.testing.assert_allclose(copula.on_quantiles(values, scores(values)), values, atol=1e-12)
+    far = np.tile([[-40.0], [40.0]], (1, 2))
+    padded = np.vstack([far, np.zeros((99, 2))])
+    np.testing.assert_array_equal(copula.on_quantiles(values, padded)[:2], [values.min(axis=0), values.max(axis=0)])
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, p=st.integers(0, 3), q=st.integers(1, 3), spare=st.integers(0, 100))
+def test_masked_scores_have_the_wanted_correlations_exactly_and_their_noise_none(
+    seed: int, p: int, q: int, spare: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    n = p + 2 * q + 3 + spare
+    known = scores(tied(rng, n, p + q) @ (rng.normal(size=(p + q, p + q)) + 2 * np.eye(p + q)))
+    rows = np.column_stack([known, rng.normal(size=(n, q))])
+    blocks = Blocks.from_moments(Moments.of(rows), p, q)
+    # Half of what the scores themselves have: a target that noise of full rank can meet.
+    between, among = blocks.sx / 2, np.where(np.eye(q, dtype=bool), 1.0, blocks.xx / 2)
+    form = copula.form_of(blocks, between, among)
+    y = form.intercept + rows[:, :p] @ form.on_s + rows[:, p : p + q] @ form.on_x + rows[:, p + q :] @ form.on_v
+    found = np.cov(np.column_stack([known[:, :p] / blocks.scale[:p], y]), rowvar=False).reshape(p + q, p + q)
+    np.testing.assert_allclose(found[:p, p:], between, atol=1e-8)
+    np.testing.assert_allclose(found[p:, p:], among, atol=1e-8)
+    np.testing.assert_allclose(y.mean(axis=0), 0, atol=1e-8)
+    assert cross_correlation(residuals(y, known[:, :p]), known[:, p:]) < 1e-6
+
+
+def test_a_target_that_no_noise_can_meet_is_met_as_nearly_as_can_be() -> None:
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=(500, 2))
+    rows = np.column_stack([z, rng.normal(size=(500, 1))])
+    blocks = Blocks.from_moments(Moments.of(rows), 1, 1)
+    form = copula.form_of(blocks, np.array([[1.5]]), np.eye(1))
+    y = form.intercept + rows[:, :1] @ form.on_s + rows[:, 1:2] @ form.on_x + rows[:, 2:] @ form.on_v
+    assert np.isfinite(y).all()
+    assert np.corrcoef(y[:, 0], z[:, 0])[0, 1] == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("placed", [copula.by_ranks, copula.on_quantiles])
+@pytest.mark.parametrize("coarse", [False, True])
+def test_calibration_gives_wanted_rank_correlations_where_the_formula_alone_does_not(
+    placed: copula.Placed, coarse: bool
+) -> None:
+    rng = np.random.default_rng(7)
+    n, p, q = 1_000, 2, 2
+    values = rng.exponential(size=(n, 4)) @ (rng.normal(size=(4, 4)) + 2 * np.eye(4))
+    values[:, 0] = values[:, 0] > np.median(values[:, 0])
+    if coarse:
+        values[:, 3] = np.round(values[:, 3])
+    wanted = copula.spearman(values)
+    rows = np.column_stack([scores(values), rng.normal(size=(n, q))])
+    blocks = Blocks.from_moments(Moments.of(rows), p, q)
+
+    def missed(form: copula.LinearForm) -> float:
+        s, x, v = rows[:, :p], rows[:, p : p + q], rows[:, p + q :]
+        y = form.intercept + s @ form.on_s + x @ form.on_x + v @ form.on_v
+        return float(np.abs(copula.spearman(np.column_stack([s, placed(x, y)])) - wanted).max())
+
+    target = copula.normal_correlation(wanted)
+    plain = missed(copula.form_of(blocks, target[:p, p:], target[p:, p:]))
+    found = missed(copula.calibrated(blocks, wanted, rows, placed))
+    assert plain > 0.01
+    assert found < 0.004
