@@ -17,7 +17,7 @@ from ppduck.assess._learning import PARAMETERS, frame_of, row_types
 from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks
 from ppduck.kernels.relation import Relation, fit
-from ppduck.masks.nm_egadp import EXTRA_NOISE, LOW_SECURITY, check_extra_noise, refit
+from ppduck.masks.nm_egadp import EXTRA_NOISE, LOW_SECURITY, check_extra_noise, refit, stays_close
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
@@ -101,7 +101,7 @@ def _verdict(spec: dict[str, Any], j: int, security: float, extra: float, model:
         return "good: nonconf tells little of this column, and its masked values tell no more"
     if security >= LOW_SECURITY:
         return "fair: release it where the column is not very sensitive"
-    if extra:
+    if not stays_close(security, extra):
         return (
             "release with care: nonconf tells most of this column, extra_noise or not; only its masked values tell less"
         )

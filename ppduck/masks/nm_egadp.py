@@ -10,6 +10,7 @@ With the refit method 1 keeps means and covariances of [S, X] exactly, as EGADP 
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -21,7 +22,7 @@ from ppduck.errors import PpduckWarning, quoted
 from ppduck.kernels.linear import Blocks, LinearForm, independent, regress, scaled_noise
 from ppduck.masks._level import check_columns
 from ppduck.masks._promises import MANY_RELEASES, UNUSED
-from ppduck.masks._regression import DETERMINED, refuse_few, refuse_inexact
+from ppduck.masks._regression import refuse_few, refuse_ill_conditioned, refuse_inexact
 from ppduck.plan import arguments, shuffling
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
@@ -32,8 +33,10 @@ from ppduck.plan.relations import RelationFrame
 from ppduck.values import Array
 
 # û and products of it that add less to what the form has already are left out: they would only cost digits.
-ADDS_LITTLE = 1e-6
+ADDS_LITTLE = 1e-4
 ROWS_A_PRODUCT = 10
+# A model comes only so near to a column that nonconf determines; masked, it would be itself to within 3 % of its sd.
+LEARNT = 1e-3
 # X and its best prediction correlate by 0.8 and more: such data should rather not be released (000, section VI.1.2).
 LOW_SECURITY = 1 - 0.8**2
 
@@ -42,8 +45,10 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
     p, q, own = blocks.p, blocks.q, blocks.p - 4 * blocks.q
     refuse_few(_first(blocks, own), request, noise_ranks=2)
     explaining, coefficients, residual = refit(blocks, own)
-    cov, x = blocks.cov, list(range(p, p + q))
-    refuse_inexact(request, cov[np.ix_(explaining, explaining)], coefficients, cov[np.ix_(explaining, x)])
+    cov, x, v = blocks.cov, list(range(p, p + q)), list(range(p + q, p + 2 * q))
+    fitted = np.zeros((p + q, q))
+    fitted[explaining] = coefficients
+    _refuse_inexact(request, cov, own, explaining, fitted, x)
     _refuse_determined(request, residual)
     extra = request.per_column("extra_noise") if "extra_noise" in request.parameters else np.zeros(q)
     _advise(request, np.diag(residual), extra)
@@ -51,17 +56,24 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
     free_of = [*explaining, *x]
     if blocks.n >= ROWS_A_PRODUCT * (len(free_of) + 3 * q):
         free_of = adding(cov, free_of, list(range(own + q, p)))
-    v = list(range(p + q, p + 2 * q))
-    on_regressors = regress(cov[np.ix_(free_of, free_of)], cov[np.ix_(free_of, v)])
-    refuse_inexact(request, cov[np.ix_(free_of, free_of)], on_regressors, cov[np.ix_(free_of, v)])
-    noise = cov[np.ix_(v, v)] - cov[np.ix_(free_of, v)].T @ on_regressors
+    on_regressors = np.zeros((p + q, q))
+    on_regressors[free_of] = regress(cov[np.ix_(free_of, free_of)], cov[np.ix_(free_of, v)])
+    _refuse_inexact(request, cov, own, free_of, on_regressors, v)
+    noise = cov[np.ix_(v, v)] - cov[: p + q, v].T @ on_regressors
     scaling = scaled_noise(residual + np.diag(extra), (noise + noise.T) / 2)
-    fitted, removed = np.zeros((p + q, q)), np.zeros((p + q, q))
-    fitted[explaining] = coefficients
-    removed[free_of] = on_regressors @ scaling
-    masked = blocks.form((fitted - removed)[:p], (fitted - removed)[p:], scaling)
+    on_terms = fitted - on_regressors @ scaling
+    refuse_ill_conditioned(request, on_terms)
+    masked = blocks.form(on_terms[:p], on_terms[p:], scaling)
     mean = blocks.form(fitted[:p], fitted[p:], np.zeros((q, q)))
     return LinearForm(*(np.concatenate([a, b], axis=-1) for a, b in zip(_parts(masked), _parts(mean), strict=True)))
+
+
+def _refuse_inexact(
+    request: Request, cov: Array, own: int, used: list[int], coefficients: Array, of: list[int]
+) -> None:
+    """The normal equations must hold for every column of S, also for one that was taken for a combination of others."""
+    rows = [*range(own), *(i for i in used if i >= own)]
+    refuse_inexact(request, cov[np.ix_(rows, rows)], coefficients[rows], cov[np.ix_(rows, of)])
 
 
 def refit(blocks: Blocks, own: int) -> tuple[list[int], Array, Array]:
@@ -98,7 +110,7 @@ def _first(blocks: Blocks, own: int) -> Blocks:
 def _refuse_determined(request: Request, residual: Array) -> None:
     faults = request.faults()
     for name, share in zip(request.conf, np.diag(residual), strict=True):
-        if share < DETERMINED:
+        if share < LEARNT:
             faults.add(
                 f"conf column {quoted(name)} is a function of the nonconf columns{request.where}, so its masked values "
                 "would be the originals; leave the columns that determine it out of nonconf and drop them."
@@ -106,11 +118,16 @@ def _refuse_determined(request: Request, residual: Array) -> None:
     faults.raise_if_any()
 
 
+def stays_close(security: float, extra: float) -> bool:
+    """Whether Corr(X, Y) = (1 - SI)/√(1 + k) is as high as for a column that should rather not be released."""
+    return (1 - security) / math.sqrt(1 + extra) > 1 - LOW_SECURITY
+
+
 def _advise(request: Request, security: Array, extra: Array) -> None:
     low = [
         f"{quoted(name)} ({share:.1%})"
         for name, share, more in zip(request.conf, security, extra, strict=True)
-        if share < LOW_SECURITY and not more
+        if stays_close(share, more)
     ]
     if low:
         warnings.warn(
@@ -132,19 +149,27 @@ class MethodFrame(RelationFrame):
 
     def masking(self) -> sql.Statement:
         statement = super().masking()
-        if self.variant in (3, 4):
-            # Y = u + (r shuffled by e)
-            tables, columns = ['"_pp_masked"'], [sql.star("_pp_masked", self.masked)]
-            for j, name in enumerate(self.masked):
-                alias = f"_pp_e{j}"
-                statement.step(alias, self._shuffled("_pp_masked", f"_pp_r{j}", f"_pp_e{j}"), materialized=True)
-                tables.append(f'LEFT JOIN "{alias}" USING ("{shuffling.ROW}")')
-                columns.append(
-                    sql.named(
-                        sql.total([sql.column(f"_pp_u{j}", "_pp_masked"), sql.column(shuffling.OUT, alias)]), name
-                    )
-                )
-            statement.step("_pp_residual", sql.select(columns, " ".join(tables)), materialized=True)
+        if self.variant not in (3, 4):
+            return statement
+        # Y = u + (r shuffled by e); with extra noise e has more spread than r, and r is stretched to it.
+        group = [sql.column(name) for name in self.roles.by]
+        stretches = [sql.raw(f'stddev_pop("_pp_e{j}") / stddev_pop("_pp_r{j}")') for j in range(self.q)]
+        aliased = [sql.named(each.copy(), f"_pp_g{i}") for i, each in enumerate(group)]
+        spread = [sql.named(each, f"_pp_q{j}") for j, each in enumerate(stretches)]
+        statement.step("_pp_stretch", sql.select([*aliased, *spread], '"_pp_masked"', group=group), materialized=True)
+        on = [(sql.column(name, "_pp_masked"), sql.column(f"_pp_g{i}")) for i, name in enumerate(self.roles.by)]
+        tables = [sql.joined('"_pp_masked"', '"_pp_stretch"', on)]
+        columns = [sql.star("_pp_masked", self.masked)]
+        for j, name in enumerate(self.masked):
+            alias = f"_pp_e{j}"
+            statement.step(alias, self._shuffled("_pp_masked", f"_pp_r{j}", f"_pp_e{j}"), materialized=True)
+            tables.append(f'LEFT JOIN "{alias}" USING ("{shuffling.ROW}")')
+            residual = sql.product(sql.column(shuffling.OUT, alias), sql.column(f"_pp_q{j}"))
+            fitted = sql.column(f"_pp_u{j}", "_pp_masked")
+            columns.append(
+                sql.named(sql.total([fitted, residual if self.given.get("extra_noise") else residual.this]), name)
+            )
+        statement.step("_pp_residual", sql.select(columns, " ".join(tables)), materialized=True)
         return statement
 
     def _shuffled(self, table: str, value: str, along: str) -> str:
