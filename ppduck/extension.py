@@ -134,7 +134,7 @@ class Planner:
             ],
             "UBIGINT",
         )
-        sums = ["DOUBLE[]", "DOUBLE[]", "DOUBLE[]", "DOUBLE[]"]
+        sums = ["DOUBLE[]", "DOUBLE[]", "DOUBLE[]", "DOUBLE[]", "DOUBLE[]"]
         takes = ["VARCHAR", "VARCHAR", "BIGINT", *sums]
         self._add_row_by_row(con, frame.SOLVE, runtime.solve, takes, "DOUBLE[]", pa.list_(pa.float64()))
         self._add_row_by_row(con, relations.LEARN, relations.learn, *relations.LEARN_TYPES, pa.uint64())

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ppduck.masks import nm_egadp
 from ppduck.plan import sqlbuild as sql
+from ppduck.plan import statistics
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.linear import COMMON
 from ppduck.plan.relations import RelationFrame
@@ -31,6 +32,10 @@ def frame_of(name: str, catalog: Catalog, given: dict[str, Any], sample_size: in
 
 class Learning(RelationFrame):
     """Writes statements that end in a list of rows from Python, one list a group."""
+
+    def _distinct_keys(self) -> sql.Expr:
+        """Nothing is released, so that rows may share a key."""
+        return statistics.rows()
 
     def sampling(self) -> sql.Statement:
         """Steps up to the sample of each group."""

@@ -90,7 +90,7 @@ def _columns(mask: LinearMask, roles: Roles, given: dict[str, Any]) -> list[Row]
         if name in conf:
             kind = "its masked value, " + ("rounded to its type" if given.get("round") else "as DOUBLE")
             if mask.permutes(given):
-                kind = "a value that another row has, in its own type"
+                kind = "a value of the column, by chance its own, in its own type"
             rows.append((name, "confidential", f"replaced by {kind}; NULL stays NULL"))
         elif name in roles.drop:
             rows.append((name, "dropped", "left out of the output"))

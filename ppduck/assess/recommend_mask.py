@@ -15,7 +15,7 @@ from ppduck.assess import relationships
 from ppduck.assess._learning import PARAMETERS, frame_of, row_types
 from ppduck.assess.relationships import ALL, SAMPLE, Pair
 from ppduck.errors import listed, quoted
-from ppduck.masks.nm_egadp import LOW_SECURITY
+from ppduck.masks._security import LEARNT, LOW_SECURITY
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
@@ -66,7 +66,7 @@ CANDIDATES = (
     ),
     Candidate(
         "nm_egadp_mask", "variant=4", "non-monotonic", "linear",
-        "every value of every column, and the shape of every relation with nonconf",
+        "every value of every column, and the shape of relations with nonconf as far as an order of values can",
         "exact covariances; each original value is released beside another row",
     ),
 )  # fmt: skip
@@ -115,9 +115,17 @@ def _row(candidate: Candidate, best: bool, found: Sequence[Pair], arguments: str
     advice = (
         ("recommended" if not lost else "best there is") if best else ("fits too" if not lost else "loses relations")
     )
-    why = f"it keeps {candidate.keeps}. Seen {_seen(found)}"
+    why = f"it keeps {candidate.keeps}"
+    told = _told(found)
     if best:
-        why += _security(found)
+        why += f". Seen {_seen(found)}" if found else "; there are no relations to lose"
+    if any(1 - share < LEARNT for share in told.values()):
+        advice = "do not release"
+        why = f"nonconf determines {listed(c for c, share in told.items() if 1 - share < LEARNT)}; {why}"
+    elif any(1 - share < LOW_SECURITY for share in told.values()):
+        advice += ", release not advised"
+        low = listed(column for column, share in told.items() if 1 - share < LOW_SECURITY)
+        why = f"nonconf predicts {low} too well (see security_index); {why}"
     not_kept = [candidate.price]
     if lost:
         not_kept.append(f"the relation of {_named(lost)}")
@@ -155,17 +163,14 @@ def _named(found: Sequence[Pair], at_most: int = 5) -> str:
     return ", ".join(names[:at_most]) + more
 
 
-def _security(found: Sequence[Pair]) -> str:
-    """A word on columns that nonconf predicts too well for any mask to help."""
-    joint: dict[str, float] = {}
+def _told(found: Sequence[Pair]) -> dict[str, float]:
+    """How much of each conf column nonconf tells, all of it together where there are several columns."""
+    told: dict[str, float] = {}
     for pair in found:
         if pair.role == "nonconf":
-            told = max(pair.found.kernel_r2, pair.found.linear_r2)
-            joint[pair.column] = told if pair.other == ALL else max(joint.get(pair.column, 0.0), told)
-    low = [column for column, told in joint.items() if 1 - told < LOW_SECURITY]
-    if not low:
-        return ""
-    return f". Releasing is not advised all the same: nonconf predicts {listed(low)} too well (see security_index)"
+            share = max(pair.found.kernel_r2, pair.found.linear_r2)
+            told[pair.column] = max(told.get(pair.column, 0.0), share)
+    return told
 
 
 FUNCTION = register(

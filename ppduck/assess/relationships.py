@@ -30,11 +30,11 @@ ALL = "(all nonconf)"
 COLUMNS = {
     "column": "VARCHAR",
     "other": "VARCHAR",
-    "role": "VARCHAR",
     "relation": "VARCHAR",
     "linear_r2": "DOUBLE",
     "spearman": "DOUBLE",
     "kernel_r2": "DOUBLE",
+    "role": "VARCHAR",
     "rows": "BIGINT",
     "evidence": "VARCHAR",
 }

@@ -16,31 +16,33 @@ import numpy as np
 from ppduck.assess._learning import PARAMETERS, frame_of, row_types
 from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks
-from ppduck.kernels.relation import Relation, fit
-from ppduck.masks.nm_egadp import EXTRA_NOISE, LOW_SECURITY, check_extra_noise, refit, stays_close
+from ppduck.kernels.relation import fit
+from ppduck.masks._security import LEARNT, LOW_SECURITY, stays_close
+from ppduck.masks.nm_egadp import EXTRA_NOISE, check_extra_noise, refit
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
-from ppduck.plan.relations import OVERFIT, TRAINED, model_of, training_rows
+from ppduck.plan.relations import TRAINED, model_of, training_rows
 from ppduck.values import Array, Moments
 
 NAME = "security_index"
 SOLVE = "ppduck_security_index"
 COLUMNS = {
     "column": "VARCHAR",
-    "rows": "BIGINT",
     "security_index": "DOUBLE",
     "corr_masked": "DOUBLE",
+    "verdict": "VARCHAR",
     "b0": "DOUBLE",
     "b1": "DOUBLE",
     "r2": "DOUBLE",
     "r2_left_out": "DOUBLE",
-    "verdict": "VARCHAR",
+    "rows": "BIGINT",
+    "advice": "VARCHAR",
 }
 _SIDE = ["DOUBLE[]", "DOUBLE[]", "DOUBLE[]", "UBIGINT", "DOUBLE[]"]
 TAKES, (GIVES, ARROW) = ["VARCHAR", "VARCHAR", "BIGINT", *_SIDE], row_types(COLUMNS)
 HIGH_SECURITY = 1 - 0.5**2
-ROWS_FOR_ADVICE = 1_500
+ROWS_FOR_ADVICE = 500
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
@@ -75,6 +77,7 @@ def solve(
         security = float(np.clip(residual[j, j], 0.0, 1.0))
         more = extra.get(name, 0.0) if isinstance(extra, dict) else extra
         b1 = (1 - security) / (1 + more)
+        verdict, advice = _verdict(spec, j, security, more, sample)
         rows.append(
             {
                 "column": name,
@@ -85,34 +88,31 @@ def solve(
                 "b1": b1,
                 "r2": float(model.r2[j]),
                 "r2_left_out": float(model.r2_left_out[j]),
-                "verdict": _verdict(spec, j, security, more, model, sample),
+                "verdict": verdict,
+                "advice": advice,
             }
         )
     return rows
 
 
-def _verdict(spec: dict[str, Any], j: int, security: float, extra: float, model: Relation, sample: Array | None) -> str:
-    if model.r2[j] - model.r2_left_out[j] > OVERFIT:
-        return (
-            "not to be trusted: the model has learnt single rows, of which a release would tell; name fewer columns in "
-            "nonconf"
-        )
+def _verdict(spec: dict[str, Any], j: int, security: float, extra: float, sample: Array | None) -> tuple[str, str]:
+    """In a word, and in a sentence."""
+    if security < LEARNT:
+        return "impossible", "nonconf determines this column; leave out of nonconf, and drop, what determines it"
     if security >= HIGH_SECURITY:
-        return "good: nonconf tells little of this column, and its masked values tell no more"
+        return "good", "nonconf tells little of this column, and its masked values tell no more"
     if security >= LOW_SECURITY:
-        return "fair: release it where the column is not very sensitive"
+        return "fair", "release it where the column is not very sensitive"
     if not stays_close(security, extra):
-        return (
-            "release with care: nonconf tells most of this column, extra_noise or not; only its masked values tell less"
-        )
-    return (
-        "releasing is not advised: nonconf tells most of this column, and so would its masked values. Remedies: "
+        return "with care", "nonconf tells most of this column, extra_noise or not; only its masked values tell less"
+    return "not advised", (
+        "nonconf tells most of this column, and so would its masked values; remedies: "
         f"extra_noise{_without(spec, j, sample)}"
     )
 
 
 def _without(spec: dict[str, Any], j: int, sample: Array | None) -> str:
-    """What the index would be without one nonconf column or another, the most helpful ones."""
+    """The nonconf columns without which the index would be fair, and what it would be."""
     names = spec["inputs"]
     if len(set(names)) < 2:
         return ""
@@ -123,8 +123,10 @@ def _without(spec: dict[str, Any], j: int, sample: Array | None) -> str:
     for name in dict.fromkeys(names):
         kept = np.array([other != name for other in names])
         found[name] = 1 - float(fit(s[:, kept], x, indicators=indicators[kept]).r2_left_out[0])
-    best = sorted(found.items(), key=lambda item: -item[1])[:3]
-    told = ", ".join(f"{quoted(name)} (index {min(security, 1.0):.2f})" for name, security in best)
+    helpful = sorted(((index, name) for name, index in found.items() if index >= LOW_SECURITY), reverse=True)[:3]
+    if not helpful:
+        return ", or several columns fewer in nonconf: no single one makes the difference"
+    told = " or ".join(f"{quoted(name)} (index about {min(index, 1.0):.2f})" for index, name in helpful)
     return f", or nonconf without {told}"
 
 

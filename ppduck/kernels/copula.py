@@ -7,18 +7,13 @@ measured on a sample of the rows themselves, and corrected.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from scipy.special import ndtr
 from scipy.stats import rankdata
 
 from ppduck.kernels.linear import Blocks, LinearForm, regress, scaled_noise
 from ppduck.values import Array, Moments
 
-Placed = Callable[[Array, Array], Array]
-
-ROUNDS, LAST_ROUNDS = 6, 2
+ROUNDS, LAST_ROUNDS = 10, 2
 FEW = 20_000  # rows for all but the last rounds
 NEAR_ONE = 0.9999
 NEAR_ENOUGH = 1e-4  # of rank correlations
@@ -73,39 +68,41 @@ def _definite(target: Array) -> Array:
     return np.asarray((vectors * np.maximum(values, FLOOR)) @ vectors.T)
 
 
-def calibrated(blocks: Blocks, wanted: Array, sample: Array, placed: Placed) -> LinearForm:
+def calibrated(blocks: Blocks, wanted: Array, sample: Array) -> tuple[LinearForm, Array]:
     """The form whose masked values have the rank correlations ``wanted``, as far as a sample can tell.
 
-    ``wanted`` are those of [S, X]; ``sample`` has rows of [S*, X*, V]; ``placed`` turns masked scores
-    into values of X again. Each round masks the sample, looks at the rank correlations that come out
-    and moves the targets by what is missed; the round that missed least is taken.
+    ``wanted`` are those of [S, X]; ``sample`` has rows of [S*, X*, V]. Each round masks the sample, looks
+    at the rank correlations that come out and moves the targets by what is missed; the round that
+    missed least is taken, and what it missed comes with the form, rows as in [S, X], a column for each X.
     """
     p, q = blocks.p, blocks.q
     goal = wanted[:, p:]
     free = np.vstack([np.ones((p, q), dtype=bool), ~np.eye(q, dtype=bool)])
     # A normal copula's value is a good start for all but indicators, and near enough for these.
     target = np.clip(normal_correlation(goal), -NEAR_ONE, NEAR_ONE)
+    left = np.zeros_like(goal)
     # The first rounds need not be as good as the last.
     for rows, rounds in ((sample[:FEW], ROUNDS), (sample, LAST_ROUNDS if len(sample) > FEW else 0)):
         s, x, v = rows[:, :p], rows[:, p : p + q], rows[:, p + q :]
         # The rows are masked as if they were all there is, so that their correlations are the targets exactly.
         own = Blocks.from_moments(Moments.of(rows), p, q)
-        s_ranks = _unit_ranks(s)
-        best, least = target, np.inf
+        s_ranks, x_ranks = _unit_ranks(s), _unit_ranks(x)
+        best, least, step = target, np.inf, np.pi / 3
         for _ in range(rounds):
             form = form_of(own, target[:p], _correlations(target[p:]))
             y = form.intercept + s @ form.on_s + x @ form.on_x + v @ form.on_v
-            ranks = _unit_ranks(placed(x, y))
-            found = np.vstack([s_ranks.T @ ranks, ranks.T @ ranks])
-            missed = np.where(free, goal - found, 0.0)
+            ranks = by_ranks(x_ranks, y)
+            missed = np.where(free, goal - np.vstack([s_ranks.T @ ranks, ranks.T @ ranks]), 0.0)
             worst = float(np.abs(missed).max(initial=0.0))
             if worst < least:
-                best, least = target, worst
+                best, least, left = target, worst, missed
+            else:
+                step /= 2  # it went too far
             if worst < NEAR_ENOUGH:
                 break
-            target = np.clip(target + missed * np.pi / 3, -NEAR_ONE, NEAR_ONE)
+            target = np.clip(best + left * step, -NEAR_ONE, NEAR_ONE)
         target = best
-    return form_of(blocks, target[:p], _correlations(target[p:]))
+    return form_of(blocks, target[:p], _correlations(target[p:])), left
 
 
 def _correlations(among: Array) -> Array:
@@ -120,11 +117,3 @@ def by_ranks(values: Array, along: Array) -> Array:
     result = np.empty_like(values)
     np.put_along_axis(result, order, np.sort(values, axis=0), axis=0)
     return result
-
-
-def on_quantiles(values: Array, along: Array) -> Array:
-    """The quantile function of each column of values at the heights Φ(along), linear between places (k - ½)/n."""
-    places = np.arange(1, len(values) + 1)
-    at = ndtr(along) * len(values) + 0.5
-    columns = [np.interp(at[:, j], places, np.sort(values[:, j])) for j in range(values.shape[1])]
-    return np.column_stack(columns)

@@ -25,8 +25,13 @@ SEARCH_ROWS, SEARCH_ROWS_NYSTROEM = 500, 4_000
 # Smoothest first: widths by the median distance of rows that differ, and 1/(γ n), as K's eigenvalues grow with n.
 WIDTHS, RIDGES = np.geomspace(4.0, 0.1, 8), np.geomspace(1e2, 1e-9, 34)
 FREEDOM_COST = 1.4  # a of GCV; at 1 it is flat for noise, and now and then takes much of it for a relation
+# What a model may know of a single row, lest its values tell of it: the row's weight in its own mean, and how much more
+# the model explains where it has seen the value.
+LEVERAGE, OVERFIT = 0.5, 0.05
+TAIL = 5  # rows at either end of a column that count as being at one place, since none may stand alone
 FREEDOM = 1 / 3  # share of the rows that the degrees of freedom may reach, lest the fit interpolate
 NO_RESIDUAL = 1e-13  # share of variance below which GCV would compare rounding errors
+SPANNED_LANDMARK = 1e-7
 SPANNED = 1e-10  # what a point may lack of lying in the span of others for GCV to do without it
 # Where standardised values end and distances begin, so that no square of them overflows or vanishes.
 _FAR, _NEAR = 1e50, 1e-100
@@ -55,10 +60,14 @@ class Relation:
     r2_left_out: Array
     freedom: Array
     exact: bool
+    low: Array  # where standardised inputs end
+    high: Array
 
     def predict(self, s: Array) -> Array:
         """f of every row of ``s``, as (n, q)."""
-        z = _standardised(s, self.centre, self.scale)
+        if s.shape[1] == 0:
+            return np.tile(self.bias, (len(s), 1))
+        z = np.clip(_standardised(s, self.centre, self.scale), self.low, self.high)
         result = np.empty((len(z), len(self.widths)))
         columns = [(width, np.flatnonzero(self.widths == width)) for width in np.unique(self.widths)]
         rows = max(_BLOCK // len(self.landmarks), 1)
@@ -106,17 +115,21 @@ class _Nystroem:
     """Features φ(s) = Kmm^-½ k(s, c) less their mean, so that ΦΦᵀ ≈ HKH (Williams & Seeger 2001)."""
 
     features: Array
-    root: Array  # Kmm^-½
+    root: Array  # Kmm^-½ of the landmarks that are used, 0 for the others
     mean: Array  # of k(s, c) over the rows
 
     @classmethod
     def of(cls, z: Array, landmarks: Array, width: float) -> _Nystroem:
         from sklearn.kernel_approximation import Nystroem  # slow to import, and the exact fit does without
 
-        machine = Nystroem(gamma=0.5, n_components=len(landmarks), random_state=0).fit(landmarks / width)
+        # Points that others span would only magnify rounding errors.
+        _, pivots, rank, _ = lapack.dpstrf(_kernel(landmarks, landmarks, width), tol=SPANNED_LANDMARK, lower=1)
+        used = pivots[:rank] - 1
+        machine = Nystroem(gamma=0.5, n_components=rank, random_state=0).fit(landmarks[used] / width)
         # The machine takes the points in an order of its own.
-        root = np.empty_like(machine.normalization_)
-        root[np.ix_(machine.component_indices_, machine.component_indices_)] = machine.normalization_
+        order = used[machine.component_indices_]
+        root = np.zeros((rank, len(landmarks)))
+        root[:, order] = machine.normalization_
         kernel = _kernel(z, landmarks, width)
         mean = kernel.mean(axis=0)
         kernel -= mean
@@ -133,23 +146,31 @@ class _Nystroem:
         return weights, -float(self.mean @ weights), y - self.features @ coefficients, 1 - leverages
 
 
-def fit(s: Array, x: Array, *, indicators: npt.NDArray[np.bool_] | None = None) -> Relation:
+def fit(s: Array, x: Array, *, indicators: npt.NDArray[np.bool_] | None = None, discreet: bool = True) -> Relation:
     """The relation of each column of ``x`` (n, q) to the rows of ``s`` (n, d), given in random order.
 
     ``indicators`` marks 0/1 columns of ``s``. Their sd would put a rare level far from everything, so
     they stay as they are: two levels of a one-hot category are then √2 apart, as two rows of a
-    standardised numeric column are in the root mean square.
+    standardised numeric column are in the root mean square. A ``discreet`` model keeps single rows to
+    itself, as one must that values are released by.
     """
+    if s.shape[1] == 0:  # nothing to explain X by
+        mean, (q, none) = _centre_and_scale(x)[0], (x.shape[1], np.zeros(0))
+        weights, zero, one = np.zeros((1, q)), np.zeros(q), np.ones(q)
+        return Relation(none, none, np.zeros((1, 0)), one, weights, mean, zero, zero, one, True, none, none)
     with one_thread():
-        return _fit(s, x, indicators)
+        return _fit(s, x, indicators, discreet)
 
 
-def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None) -> Relation:
+def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None, discreet: bool) -> Relation:
     centre, sd = _centre_and_scale(s)
     scale = sd if indicators is None else np.where(indicators, 1.0, sd)
     x_centre, x_scale = _centre_and_scale(x)
     z, y = _standardised(s, centre, scale), _standardised(x, x_centre, x_scale)
     n, q = y.shape
+    tail = min(TAIL, n // 30) if discreet else 0
+    low, high = _ends(z, tail)
+    z = np.clip(z, low, high)
     small = n <= EXACT_ROWS
     landmarks = z if small else _drawn(z)
 
@@ -160,7 +181,9 @@ def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None) -> Relati
     distances = pdist(z[:SEARCH_ROWS])
     apart = distances[distances > _NEAR]
     widths = WIDTHS * (np.median(apart) if len(apart) else 1.0)
-    candidates = [_gcv(machine(z[search], width).features, y[search]) for width in widths]
+    # A single large value is no reason for a wigglier curve.
+    tame = np.clip(y, *_ends(y, tail))
+    candidates = [_gcv(machine(z[search], width).features, tame[search]) for width in widths]
     scores, freedoms = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
     chosen = widths[_smoothest(scores, freedoms) // len(RIDGES)]
 
@@ -168,20 +191,23 @@ def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None) -> Relati
     r2, r2_left_out, freedom = np.zeros(q), np.zeros(q), np.ones(q)
     for width in np.unique(chosen):
         of_width = machine(z, width)
-        ridges = n * RIDGES[_smoothest(*_gcv(of_width.features, y))]
+        best = _smoothest(*_gcv(of_width.features, tame))
         for j in np.flatnonzero(chosen == width):
-            weights[:, j], bias[j], residuals, spare = of_width.solve(y[:, j], ridges[j])
-            freedom[j] = n - spare.sum()
-            # The variance of y is 1, or 0 where X is constant.
-            variance, left_out = (y[:, j] ** 2).mean(), residuals / np.maximum(spare, NO_RESIDUAL)
-            r2[j], r2_left_out[j] = variance - (residuals**2).mean(), variance - (left_out**2).mean()
+            for ridge in n * RIDGES[best[j] :: -1]:  # smoother, until the model keeps single rows to themselves
+                weights[:, j], bias[j], residuals, spare = of_width.solve(y[:, j], ridge)
+                freedom[j] = n - spare.sum()
+                # The variance of y is 1, or 0 where X is constant.
+                variance, left_out = (y[:, j] ** 2).mean(), residuals / np.maximum(spare, NO_RESIDUAL)
+                r2[j], r2_left_out[j] = variance - (residuals**2).mean(), variance - (left_out**2).mean()
+                if not discreet or (r2[j] - r2_left_out[j] <= OVERFIT and spare.min() >= 1 - LEVERAGE):
+                    break
     if small:
         # Rows that coincide become one landmark: predict pays for each.
         landmarks, member = np.unique(z, axis=0, return_inverse=True)
         weights = np.column_stack([np.bincount(member.reshape(-1), column) for column in weights.T])
     exact = small or len(landmarks) < LANDMARKS  # landmarks that take in every distinct row approximate nothing
     weights, bias = weights * x_scale, x_centre + bias * x_scale
-    return Relation(centre, scale, landmarks, chosen, weights, bias, r2, r2_left_out, freedom, exact)
+    return Relation(centre, scale, landmarks, chosen, weights, bias, r2, r2_left_out, freedom, exact, low, high)
 
 
 def _gcv(features: Array, y: Array) -> tuple[Array, Array]:
@@ -224,6 +250,12 @@ def _centre_and_scale(columns: Array) -> tuple[Array, Array]:
 def _standardised(columns: Array, centre: Array, scale: Array) -> Array:
     with np.errstate(over="ignore"):
         return np.clip((columns - centre) / scale, -_FAR, _FAR)
+
+
+def _ends(columns: Array, tail: int) -> tuple[Array, Array]:
+    """Where the most extreme values of each column begin, so many at either end."""
+    ordered = np.sort(columns, axis=0)
+    return ordered[tail], ordered[len(columns) - 1 - tail]
 
 
 def _radial(distances: Array, width: float, out: Array) -> Array:

@@ -23,7 +23,7 @@ from ppduck.values import Array
 Kind = Literal["none", "linear", "monotonic", "non-monotonic"]
 
 # Rows for the kernel fit: enough to see a curve of 2 % of the variance. Rows come in random order.
-ROWS = 500
+ROWS = 1_000
 FEWEST = 10
 # p-values below which a line is no accident; one on the values is more easily fooled, by two outliers that meet.
 LINE_LEVEL, RANK_LEVEL = 0.001, 0.004
@@ -87,14 +87,14 @@ def evidence(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None = None
     # Ranks as the kernel's input: no row stands alone at an end, where left-out residuals run wild.
     rows = min(n, ROWS)
     places = np.where(flags, s, rankdata(s, axis=0) / n)[:rows]
-    fit = relation.fit(places, np.column_stack([residual, scores_residual])[:rows], indicators=flags)
+    fit = relation.fit(places, np.column_stack([residual, scores_residual])[:rows], indicators=flags, discreet=False)
     curve, scores_curve = (float(r2) if r2 > KERNEL_NOISE / rows else 0.0 for r2 in fit.r2_left_out)
     reversal = 0.0
     if scores_curve > 0:
         fitted = (x_scores - scores_residual)[:rows] + fit.predict(places)[:, 1]
         left = fitted - fitted.mean() - monotonic_part(s_scores[:rows], fitted)
         reversal = float(np.mean(left**2) / np.var(x_scores))
-    kernel_r2 = linear_r2 + (1 - linear_r2) * curve
+    kernel_r2 = min(linear_r2 + (1 - linear_r2) * curve, _most_explained(s, x))
     rank_kernel_r2 = scores_r2 + (1 - scores_r2) * scores_curve
     if not related and curve == 0 and scores_curve == 0:
         kind = "none"
@@ -103,6 +103,16 @@ def evidence(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None = None
     else:
         kind = "monotonic" if reversal <= max(REVERSAL, REVERSAL_NOISE / rows) else "non-monotonic"
     return Evidence(kind, n, linear_r2, spearman, kernel_r2, scores_r2, rank_kernel_r2, reversal)
+
+
+def _most_explained(s: Array, x: Array) -> float:
+    """The share of variance between the rows that agree in S, which no curve can exceed; 1 where few rows agree."""
+    points, member = np.unique(s, axis=0, return_inverse=True)
+    if len(points) > np.sqrt(len(x)):
+        return 1.0
+    place = member.reshape(-1)
+    means = np.bincount(place, x) / np.bincount(place)
+    return float(np.var(means[place]) / np.var(x))
 
 
 def line(s: Array, x: Array) -> tuple[float, Array, int]:

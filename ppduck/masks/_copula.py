@@ -7,15 +7,18 @@ Muralidhar & Parsa 2002; Muralidhar & Sarathy 2006.)
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any
 
 import numpy as np
 from sqlglot import exp
 
-from ppduck.errors import quoted
+from ppduck.errors import PpduckWarning, quoted
 from ppduck.kernels import copula
 from ppduck.kernels.linear import Blocks, LinearForm
 from ppduck.masks._regression import DETERMINED, refuse_few, refuse_inexact
+from ppduck.masks._security import LEARNT, advise
 from ppduck.plan import normals, shuffling, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.linear import LinearMask, Request
@@ -24,12 +27,13 @@ from ppduck.plan.roles import Roles
 from ppduck.values import Array, Moments
 
 
-def solve(blocks: Blocks, request: Request, placed: copula.Placed) -> LinearForm:
+def solve(blocks: Blocks, request: Request) -> LinearForm:
     refuse_few(blocks, request, noise_ranks=2)
     wanted = _rank_correlations(blocks, request)
     _refuse_determined(blocks, request, wanted)
     rows = request.sample.reshape(-1, blocks.p + 2 * blocks.q)
-    form = copula.calibrated(blocks, wanted, rows, placed)
+    form, missed = copula.calibrated(blocks, wanted, rows)
+    _warn_of_missed(request, missed, blocks.n)
     on_regressors, _ = blocks.residual_noise(blocks.p + blocks.q)
     refuse_inexact(request, *blocks.noise_equations(blocks.p + blocks.q, on_regressors))
     return form
@@ -45,17 +49,32 @@ def _rank_correlations(blocks: Blocks, request: Request) -> Array:
 
 
 def _refuse_determined(blocks: Blocks, request: Request, wanted: Array) -> None:
-    """A column that follows nonconf in every rank would come out as it is."""
+    """A column that follows nonconf in every rank would come out as it is; of one that nearly does, a word."""
     _, residual = blocks.regression_of_x()
     faults = request.faults()
     for j, name in enumerate(request.conf):
         alone = np.abs(wanted[: blocks.p, blocks.p + j]).max(initial=0.0)
-        if residual[j, j] < DETERMINED or alone > 1 - DETERMINED:
+        if residual[j, j] < LEARNT or alone > 1 - DETERMINED:
             faults.add(
                 f"conf column {quoted(name)} follows the nonconf columns{request.where} in every rank, so its masked "
                 "values would be the originals; leave the columns that determine it out of nonconf and drop them."
             )
     faults.raise_if_any()
+    advise(request, np.diag(residual), np.zeros(blocks.q), "name fewer columns in nonconf")
+
+
+def _warn_of_missed(request: Request, missed: Array, n: int) -> None:
+    """Rank correlations that no normal copula gives, such as some of columns with many equal values."""
+    worst = np.unravel_index(int(np.abs(missed).argmax()), missed.shape) if missed.size else (0, 0)
+    if missed.size and abs(missed[worst]) > max(3 / math.sqrt(n), 0.005):
+        names = [*request.features, *request.conf]
+        warnings.warn(
+            f"{request.faults().where}: the rank correlation of {quoted(names[worst[0]])} and "
+            f"{quoted(request.conf[worst[1]])} comes out {abs(missed[worst]):.3f} off{request.where}: equal values or "
+            "the shape of the relation allow no better.",
+            PpduckWarning,
+            stacklevel=2,
+        )
 
 
 class ScoreFrame(NarrowFrame):
@@ -94,7 +113,7 @@ class ScoreFrame(NarrowFrame):
         by: list[sql.Expr] = [sql.column(name) for name in self.roles.by]
         kept = self._kept(by, sql.column(self.roles.conf[i - self.p].name)) if i >= self.p else {}
         named = [sql.named(value, name) for name, value in kept.items()]
-        ranks = shuffling.ranks('"_pp_source"', by, self.raw[i], named)
+        ranks = shuffling.ranks('"_pp_source"', by, self._sortable(i), named)
         source = sql.joined(f'({ranks}) AS "_pp_ranked"', '"_pp_first"', self._matching("_pp_ranked"))
         share = shuffling.share(sql.column(f"_pp_n{i}", "_pp_first"))
         columns: list[sql.Expr] = [sql.column(shuffling.ROW), sql.named(share, f"_pp_p{i}")]
@@ -104,6 +123,12 @@ class ScoreFrame(NarrowFrame):
         shares = sql.select(columns, source)
         score = sql.named(normals.quantile(sql.column(f"_pp_p{i}")), f"_pp_z{i}")
         return sql.select([sql.star("_pp_shares"), score], f'({shares}) AS "_pp_shares"')
+
+    def _sortable(self, i: int) -> sql.Expr:
+        """The column itself where it is known to be a number: as DOUBLE large integers would tie."""
+        name = self.roles.conf[i - self.p].name if i >= self.p else self.roles.features[i].column
+        column = self.roles.source.find(name)
+        return sql.column(name) if column is not None and column.is_numeric else self.raw[i]
 
     def _kept(self, by: list[sql.Expr], value: sql.Expr) -> dict[str, sql.Expr]:
         """What the way back wants to know of each value, beside its place."""
@@ -125,7 +150,7 @@ class ScoreFrame(NarrowFrame):
         return found
 
     def _beside_deviations(self) -> list[sql.Expr]:
-        return [sql.column(f"_pp_p{i}") for i in self.scored]
+        return [*super()._beside_deviations(), *(sql.column(f"_pp_p{i}") for i in self.scored)]
 
     def _more_moments(self) -> list[sql.Expr]:
         ranks = self._ranks()

@@ -20,15 +20,15 @@ SMALL = (
     "sums over whole numbers can be solved for the numbers"
 )
 MANY_RELEASES = (
-    "safety of very many releases of the same rows: each is exactly uncorrelated with conf, which is an equation about "
-    "each conf column, and as many releases as rows would solve them"
+    "safety of very many releases of the same rows: given nonconf each is exactly uncorrelated with conf, which is an "
+    "equation about each conf column, and as many releases as rows would solve them"
 )
 UNUSED = "relations with columns outside conf, nonconf and by"
 LINEAR_LOSSES = (SHAPE, CURVES, UNUSED)
 EXACT_LOSSES = (*LINEAR_LOSSES, SMALL, REPEATED)
 RANKS = (
-    "rank correlations among conf, and of conf with nonconf, to a few thousandths: relations that rise or fall "
-    "throughout keep their direction and strength"
+    "rank correlations among conf, and of conf with nonconf, to a few thousandths, or a warning: relations that rise "
+    "or fall throughout keep their direction and strength"
 )
 NO_GAIN_IN_RANKS = "given the ranks of nonconf, masked scores are exactly uncorrelated with the scores of conf"
 CURVES_BEYOND_RANKS = (
@@ -36,5 +36,6 @@ CURVES_BEYOND_RANKS = (
     "relationships() tells which there are"
 )
 VALUES_RELEASED = (
-    "secrecy of single values: each original value is released, beside another row; an extreme one may tell whose it is"
+    "secrecy of single values, where values are shuffled: each is released, beside another row; an extreme one may "
+    "tell whose it is, and a row that comes or goes between two releases shows its value"
 )

@@ -10,19 +10,18 @@ With the refit method 1 keeps means and covariances of [S, X] exactly, as EGADP 
 
 from __future__ import annotations
 
-import math
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 from sqlglot import exp
 
-from ppduck.errors import PpduckWarning, quoted
+from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks, LinearForm, independent, regress, scaled_noise
 from ppduck.masks._level import check_columns
-from ppduck.masks._promises import MANY_RELEASES, UNUSED
-from ppduck.masks._regression import refuse_few, refuse_ill_conditioned, refuse_inexact
+from ppduck.masks._promises import MANY_RELEASES, REPEATED, SHAPE, SMALL, UNUSED, VALUES_RELEASED
+from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact
+from ppduck.masks._security import LEARNT, advise
 from ppduck.plan import arguments, shuffling
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
@@ -35,23 +34,19 @@ from ppduck.values import Array
 # û and products of it that add less to what the form has already are left out: they would only cost digits.
 ADDS_LITTLE = 1e-4
 ROWS_A_PRODUCT = 10
-# A model comes only so near to a column that nonconf determines; masked, it would be itself to within 3 % of its sd.
-LEARNT = 1e-3
-# X and its best prediction correlate by 0.8 and more: such data should rather not be released (000, section VI.1.2).
-LOW_SECURITY = 1 - 0.8**2
 
 
 def solve(blocks: Blocks, request: Request) -> LinearForm:
     p, q, own = blocks.p, blocks.q, blocks.p - 4 * blocks.q
-    refuse_few(_first(blocks, own), request, noise_ranks=2)
     explaining, coefficients, residual = refit(blocks, own)
+    _refuse_few(request, blocks, len(explaining))
     cov, x, v = blocks.cov, list(range(p, p + q)), list(range(p + q, p + 2 * q))
     fitted = np.zeros((p + q, q))
     fitted[explaining] = coefficients
     _refuse_inexact(request, cov, own, explaining, fitted, x)
     _refuse_determined(request, residual)
     extra = request.per_column("extra_noise") if "extra_noise" in request.parameters else np.zeros(q)
-    _advise(request, np.diag(residual), extra)
+    advise(request, np.diag(residual), extra, "extra_noise, or fewer columns in nonconf")
 
     free_of = [*explaining, *x]
     if blocks.n >= ROWS_A_PRODUCT * (len(free_of) + 3 * q):
@@ -101,10 +96,15 @@ def _parts(form: LinearForm) -> tuple[Array, Array, Array, Array]:
     return form.intercept, form.on_s, form.on_x, form.on_v
 
 
-def _first(blocks: Blocks, own: int) -> Blocks:
-    """The blocks of S alone, which decides how many rows are needed."""
-    keep = [*range(own), *range(blocks.p, len(blocks.cov))]
-    return Blocks(blocks.n, own, blocks.q, blocks.mean[keep], blocks.scale[keep], blocks.cov[np.ix_(keep, keep)])
+def _refuse_few(request: Request, blocks: Blocks, explaining: int) -> None:
+    """Noise needs q directions of its own beside the constant, S, û and X."""
+    needed = explaining + 2 * blocks.q + 2
+    if blocks.n < needed:
+        raise request.refuse(
+            f"{blocks.n} rows{request.where} are too few; at least {needed} are needed (p + 3q + 2 with p independent "
+            f"nonconf columns and q = {blocks.q} conf columns). Name fewer columns in nonconf or conf"
+            + (", or merge small groups." if request.group else ".")
+        )
 
 
 def _refuse_determined(request: Request, residual: Array) -> None:
@@ -118,32 +118,14 @@ def _refuse_determined(request: Request, residual: Array) -> None:
     faults.raise_if_any()
 
 
-def stays_close(security: float, extra: float) -> bool:
-    """Whether Corr(X, Y) = (1 - SI)/√(1 + k) is as high as for a column that should rather not be released."""
-    return (1 - security) / math.sqrt(1 + extra) > 1 - LOW_SECURITY
-
-
-def _advise(request: Request, security: Array, extra: Array) -> None:
-    low = [
-        f"{quoted(name)} ({share:.1%})"
-        for name, share, more in zip(request.conf, security, extra, strict=True)
-        if stays_close(share, more)
-    ]
-    if low:
-        warnings.warn(
-            f"{request.faults().where}: nonconf predicts conf column {', '.join(low)} so well{request.where} that "
-            f"masked values stay close to the originals (security index below {LOW_SECURITY:.0%}); releasing is not "
-            "advised. security_index() tells more; remedies: extra_noise, or fewer columns in nonconf.",
-            PpduckWarning,
-            stacklevel=2,
-        )
-
-
 class MethodFrame(RelationFrame):
     """The form gives Y = u + e and, beside it, u; shuffling comes after."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
+        extra = self.given.get("extra_noise")
+        if not any(extra.values() if isinstance(extra, dict) else [extra]):
+            self.given = {name: value for name, value in self.given.items() if name != "extra_noise"}
         self.outputs = 2 * self.q
         self.variant = self.given.get("variant", 1)
 
@@ -228,7 +210,13 @@ MASK = linear_mask(
         "linear prediction",
     ),
     loses=(
-        "with variants 2, 3 and 4, exact covariances: shuffling moves them a little",
+        "with variants 2, 3 and 4, exact covariances: shuffling moves them",
+        "with variants 2 and 4, the strength of relations of skewed columns and of those with many equal values: "
+        "shuffling keeps the order that was learnt, not the distances",
+        VALUES_RELEASED,
+        SHAPE,
+        SMALL,
+        REPEATED,
         "patterns among the residuals that are not linear, and residuals that vary more in places: all get the "
         "same noise",
         "relations with several values of conf for one of nonconf, such as a circle: only their mean is learnt",

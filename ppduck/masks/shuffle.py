@@ -8,11 +8,16 @@ Muralidhar & Sarathy 2006.)
 
 from __future__ import annotations
 
-from functools import partial
-
-from ppduck.kernels.copula import by_ranks
 from ppduck.masks._copula import ScoreFrame, solve
-from ppduck.masks._promises import CURVES_BEYOND_RANKS, MANY_RELEASES, NO_GAIN_IN_RANKS, RANKS, UNUSED, VALUES_RELEASED
+from ppduck.masks._promises import (
+    CURVES_BEYOND_RANKS,
+    MANY_RELEASES,
+    NO_GAIN_IN_RANKS,
+    RANKS,
+    REPEATED,
+    UNUSED,
+    VALUES_RELEASED,
+)
 from ppduck.plan import shuffling
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.frame import linear_mask
@@ -35,15 +40,15 @@ class ShuffleFrame(ScoreFrame):
 MASK = register(
     linear_mask(
         "shuffle_mask",
-        solve=partial(solve, placed=by_ranks),
+        solve=solve,
         summary="The original values, permuted: every column keeps its values, and monotonic relations come out.",
         reference="Muralidhar & Sarathy 2006, Management Science 52(5); Sarathy, Muralidhar & Parsa 2002",
         keeps=(
-            "every conf column has exactly its original values, in other rows: its mean, quantiles and extremes too",
+            "every conf column has exactly its original values, reordered: its mean, quantiles and extremes too",
             RANKS,
             NO_GAIN_IN_RANKS,
         ),
-        loses=(VALUES_RELEASED, CURVES_BEYOND_RANKS, UNUSED, MANY_RELEASES),
+        loses=(VALUES_RELEASED, CURVES_BEYOND_RANKS, UNUSED, MANY_RELEASES, REPEATED),
         frame=ShuffleFrame,
         without=("round",),
         permutes=lambda given: True,

@@ -123,6 +123,7 @@ class Frame:
         """What check and solve are told: names and parameters, never a value or the secret."""
         roles = self.roles
         own = {name: value for name, value in self.given.items() if name not in COMMON_NAMES}
+        defaults = {parameter.name: parameter.default for parameter in self.mask.parameters}
         context = {
             "function": self.mask.name,
             "conf": sorted(column.name for column in roles.conf),
@@ -130,7 +131,8 @@ class Frame:
             "by": sorted(roles.by),
             "on_null": self.on_null,
             "seed": self.given.get("seed"),
-            "parameters": own,
+            # What is asked for, and not how: two ways to write one release must not have noise of their own.
+            "parameters": {name: one for name, value in own.items() if str(one := _one(value)) != defaults[name]},
         }
         return json.dumps(
             {
@@ -143,7 +145,8 @@ class Frame:
                 "row": roles.source.row_type,
                 "watched": self.watched,
                 "measured": [f.label for f in roles.features if f.level is None] + [c.name for c in roles.conf],
-                "categories": [name for name in roles.levels if name in roles.nonconf],
+                "categories": [name for name, _ in self.categories],
+                "bases": [f"{name} = {levels[0]}" for name, levels in self.categories],
                 "on_null": self.on_null,
                 "parameters": own,
                 "context": json.dumps(context, sort_keys=True),
@@ -295,8 +298,15 @@ class Frame:
             sql.named(statistics.rows(), "_pp_n"),
             sql.named(statistics.sums(values), "_pp_sums"),
             sql.named(statistics.products(values), "_pp_products"),
+            sql.named(self._alone(), "_pp_alone"),
         ]
         return sql.select([*group, *columns, *self._more_moments()], f"({self._complete_rows()})", group=group)
+
+    def _alone(self) -> sql.Expr:
+        """How far the farthest row is from the centre of each feature, and how many rows have each first level."""
+        farthest = [sql.call("max", sql.call("abs", sql.column(name))) for name in self.deviations[: self.p]]
+        bases = [self._count_if(sql.column(f"_pp_base{k}")) for k in range(len(self.categories))]
+        return sql.array([*farthest, *bases], "DOUBLE")
 
     def _complete_rows(self, more: Sequence[sql.Expr] = (), where: sql.Expr | None = None) -> str:
         """The terms of the form in the rows in which every confidential column is present."""
@@ -308,8 +318,18 @@ class Frame:
         return sql.select(columns, source, where=complete if where is None else exp.and_(complete, where))
 
     def _beside_deviations(self) -> list[sql.Expr]:
-        """What else of each row the moments are taken of."""
-        return []
+        """What else of each row the moments are taken of: whether it has the level that has no indicator."""
+        found = []
+        for k, (name, levels) in enumerate(self.categories):
+            same = exp.EQ(this=sql.cast(sql.column(name), "VARCHAR"), expression=sql.text(levels[0]))
+            found.append(sql.named(same, f"_pp_base{k}"))
+        return found
+
+    @property
+    def categories(self) -> list[tuple[str, list[str]]]:
+        """The categories among the features, with their levels."""
+        used = self.roles.nonconf
+        return [(name, levels) for name, levels in self.roles.levels.items() if name in used]
 
     def _more_moments(self) -> list[sql.Expr]:
         """What a solve reads beside the moments: statistics of ranks."""
@@ -328,6 +348,7 @@ class Frame:
             sql.column("_pp_n"),
             sql.column("_pp_sums"),
             sql.column("_pp_products"),
+            sql.column("_pp_alone"),
             sql.column("_pp_ranks"),
             sample,
         )
@@ -387,3 +408,11 @@ class Frame:
 
 def _span(span: Span, terms: list[sql.Expr], own: int) -> list[sql.Expr]:
     return {"none": [], "own": [terms[own]], "all": terms}[span]
+
+
+def _one(value: Any) -> Any:
+    """A {column: number} whose numbers are all the same as that number; 1.0 as 1."""
+    if isinstance(value, dict):
+        numbers = {_one(part) for part in value.values()}
+        return numbers.pop() if len(numbers) == 1 else {name: _one(part) for name, part in sorted(value.items())}
+    return int(value) if isinstance(value, float) and value.is_integer() else value

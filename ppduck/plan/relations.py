@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-import warnings
 from collections import OrderedDict
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from ppduck.errors import Faults, PpduckError, PpduckWarning, quoted
+from ppduck.errors import Faults, PpduckError
 from ppduck.kernels.relation import Relation, fit
 from ppduck.plan import shuffling
 from ppduck.plan import sqlbuild as sql
@@ -30,7 +29,6 @@ LEARN, EVALUATE = "ppduck_learn", "ppduck_evaluate"
 LEARN_TYPES = (["VARCHAR", "VARCHAR", "DOUBLE[]"], "UBIGINT")
 EVALUATE_TYPES = (["UBIGINT", "DOUBLE[]"], "DOUBLE[]")
 FEWEST_ROWS = 30
-OVERFIT = 0.1  # share of variance that a model explains only where it has seen the value
 TRAINED = "_pp_model"
 _MOST_MODELS = 4096
 
@@ -92,14 +90,23 @@ class RelationFrame(NarrowFrame):
         return json.dumps(json.loads(super().specification()) | more, sort_keys=True)
 
     def _centres(self) -> list[sql.Expr]:
-        """û is learnt from deviations, so it lies about 0 as they do; a spread gives the products a scale."""
+        """û is learnt from deviations, so it lies about 0 as they do; a spread gives the products a scale.
+
+        Sums depend on the order of rows in their last digits, and a model might magnify these. Centres
+        are therefore rounded, to a small part of the column's range.
+        """
         found = super()._centres()
         for i in range(self.own_p, self.p):
             found[i] = sql.named(sql.number(0.0), self.centres[i])
-        spreads = [
-            sql.named(sql.call("nullif", sql.call("stddev_pop", numeric(column)), sql.number(0)), f"_pp_sd{j}")
-            for j, column in enumerate(self.roles.conf)
-        ]
+        spreads = []
+        for i in (*range(self.own_p), *range(self.p, self.p + self.q)):
+            value = sql.render(self.values[i])
+            span = f"nullif(max({value}) - min({value}), 0)"
+            grid = f"pow(2.0::DOUBLE, floor(log2(CASE WHEN isfinite({span}) THEN {span} END)) - 14)"
+            rounded = f"coalesce(round(avg({value}) / {grid}) * {grid}, avg({value}), 0)"
+            found[i] = sql.named(sql.raw(rounded), self.centres[i])
+            if i >= self.p:
+                spreads.append(sql.named(sql.raw(f"{grid} * 4096"), f"_pp_sd{i - self.p}"))
         return [*found, *spreads]
 
     def _x_deviation(self, j: int) -> sql.Expr:
@@ -196,24 +203,7 @@ def learn(specification: str, group: str | None, flat: Array | None) -> int:
             _models[token] = model
             while len(_models) > _MOST_MODELS:
                 _models.popitem(last=False)
-    _warn_of_overfit(spec, where, model)
     return token
-
-
-def _warn_of_overfit(spec: dict[str, Any], where: str, model: Relation) -> None:
-    """A model that has learnt single rows tells of them, whatever noise is added."""
-    learnt = [
-        f"{quoted(name)} (R² {inside:.2f}, left out {outside:.2f})"
-        for name, inside, outside in zip(spec["conf"], model.r2, model.r2_left_out, strict=True)
-        if inside - outside > OVERFIT
-    ]
-    if learnt:
-        warnings.warn(
-            f"{Faults(spec['function'], spec['table']).where}: the model of conf column {', '.join(learnt)} has learnt "
-            f"single rows{where}, of which it would tell; name fewer columns in nonconf.",
-            PpduckWarning,
-            stacklevel=2,
-        )
 
 
 def model_of(token: int) -> Relation:

@@ -71,7 +71,8 @@ def assign(function: str, catalog: Catalog, given: dict[str, Any], *, uses_nonco
     for column in conf:
         if source.columns is not None and not column.is_numeric:
             faults.add(
-                f"conf names column {quoted(column.name)} of type {column.type}; only numeric columns can be masked."
+                f"conf names column {quoted(column.name)} of type {column.type}; only numeric columns can be masked "
+                "so; for categories there are rr_mask and pram_mask."
             )
     named = resolve("nonconf") if "nonconf" in given else None
     refuse_overlap(faults, {"conf": conf, "nonconf": named or [], "by": by, "drop": drop}, "conf")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ppduck.errors import Faults, quoted
+from ppduck.errors import Faults, listed, quoted
 from ppduck.kernels.linear import Blocks
 from ppduck.kernels.noise import tweak_of
 from ppduck.kernels.threads import one_thread
@@ -20,6 +20,7 @@ from ppduck.values import Array, Moments
 
 # Beyond this, or its inverse, the squares that variances are made of are no longer safe.
 LARGEST = 1e140
+ALONE = 0.95  # leverage from which on a row is its own prediction
 _KEY_BEHIND = ", _pp_key UBIGINT"
 
 
@@ -111,6 +112,7 @@ def solve(
     n: int,
     sums: Array,
     products: Array,
+    alone: Array,
     ranks: Array,
     sample: Array | None,
 ) -> list[float]:
@@ -126,9 +128,28 @@ def solve(
     moments = Moments.from_sums(n, np.nan_to_num(sums), np.nan_to_num(products))
     p, q = len(spec["features"]), len(spec["conf"])
     _refuse_few_or_constant(request, moments, p, q)
+    _refuse_rows_alone(request, moments, np.nan_to_num(alone), spec["bases"])
     with one_thread(), np.errstate(all="raise", under="ignore"):
         form = mask.solve(Blocks.from_moments(moments, p, q), request)
     return flatten(mask, form)
+
+
+def _refuse_rows_alone(request: Request, moments: Moments, alone: Array, bases: Sequence[str]) -> None:
+    """A row that alone decides a coefficient is predicted by itself: its masked values would be the originals.
+
+    Its leverage is 1/n + d²/Σd² in one column, 1 for the only row of a level; in several columns it is no less.
+    """
+    p = len(request.features)
+    spread = np.diag(moments.cross)[:p]
+    leverage = np.where(spread > 0, 1 / moments.n + alone[:p] ** 2 / np.where(spread > 0, spread, 1.0), 0.0)
+    found = [name for name, share in zip(request.features, leverage, strict=True) if share > ALONE]
+    found += [name for name, count in zip(bases, alone[p:], strict=True) if count == 1]
+    if found:
+        raise request.refuse(
+            f"a single row stands apart in nonconf column {listed(found)}{request.where}, so that its masked values "
+            "would be its originals; merge rare levels or cut extreme values in a SELECT, leave such rows out, or "
+            "leave the column out of nonconf."
+        )
 
 
 def _refuse_few_or_constant(request: Request, moments: Moments, p: int, q: int) -> None:

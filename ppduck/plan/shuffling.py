@@ -15,7 +15,7 @@ from ppduck.plan import sqlbuild as sql
 ROW = "_pp_i"
 POSITION = "_pp_k"
 OUT = "_pp_o"
-NEXT = "_pp_next"
+BEFORE, NEXT = "_pp_before", "_pp_next"
 CDF = "ppduck_normal_cdf"
 
 
@@ -58,30 +58,26 @@ def shuffled(table: str, by: Sequence[str], value: str, along: str, tie: str, ta
     return _at_places([sql.column(OUT, "_pp_taken")], taken, given, by, sql.column(POSITION, "_pp_given"))
 
 
-def following(by: Sequence[sql.Expr], value: sql.Expr) -> sql.Expr:
-    """The value at the next place."""
-    return sql.raw(f"lead({sql.render(value.copy())}) OVER {_window(by, [value])}")
+def neighbour(function: str, by: Sequence[sql.Expr], value: sql.Expr) -> sql.Expr:
+    """The value at the place before (lag) or at the next (lead)."""
+    return sql.raw(f"{function}({sql.render(value.copy())}) OVER {_window(by, [value])}")
 
 
-def on_quantiles(taken: str, source: str, by: Sequence[str], along: str, count: sql.Expr) -> str:
-    """Q(Φ(B)) with Q the empirical quantile function of A, linear between the places (k - ½)/n, as (row, value).
+def on_quantiles(taken: str, table: str, by: Sequence[str], along: str, tie: str, within: str) -> str:
+    """The empirical quantile function of A at the places of B, linear between its values, as (row, value).
 
-    ``taken`` are the values of A at their places, each beside the next; ``count`` says how many there are.
+    ``taken`` are the values of A at their places, each beside the one before and the next; ``within`` says
+    where from 0 to 1 inside its place a value falls. At either end there is nothing to interpolate
+    with: the extremes stand there.
     """
-    groups: list[sql.Expr] = [sql.column(name) for name in by]
-    height = exp.Mul(this=sql.call(CDF, sql.column(along)), expression=count.copy())
-    at = exp.Add(this=height, expression=sql.number(0.5))
-    # Below the first place and above the last there is nothing to interpolate with: the extremes stand there.
-    inside = sql.call("greatest", sql.number(1.0), sql.call("least", sql.double(count.copy()), at))
-    given = sql.select(
-        [*groups, sql.column(ROW), sql.named(inside, "_pp_at")], source, where=sql.present([sql.column(along)])
-    )
-    floor = sql.call("floor", sql.column("_pp_at"))
-    part = sql.minus(sql.column("_pp_at"), floor)
-    low = sql.column(OUT, "_pp_taken")
-    step = sql.minus(sql.call("coalesce", sql.column(NEXT), low.copy()), low.copy())
-    value = exp.Add(this=low, expression=exp.Mul(this=part, expression=step))
-    return _at_places([sql.named(value, OUT)], taken, given, by, sql.cast(floor.copy(), "BIGINT"))
+    given = ordered(table, by, sql.column(along), [sql.column(tie)], [sql.column(ROW), sql.column(within)])
+    part = sql.minus(sql.column(within), sql.number(0.5))
+    low, value, high = (sql.column(name, "_pp_taken") for name in (BEFORE, OUT, NEXT))
+    up = sql.product(part, sql.minus(sql.call("coalesce", high, value.copy()), value.copy()))
+    down = sql.product(part, sql.minus(value.copy(), sql.call("coalesce", low, value.copy())))
+    step = exp.Case().when(exp.GTE(this=part.copy(), expression=sql.number(0)), up).else_(down)
+    released = sql.named(exp.Add(this=value.copy(), expression=step), OUT)
+    return _at_places([released], taken, given, by, sql.column(POSITION, "_pp_given"))
 
 
 def _at_places(columns: Sequence[sql.Expr], taken: str, given: str, by: Sequence[str], place: sql.Expr) -> str:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from ppduck.plan import normals, shuffling
@@ -132,22 +132,27 @@ def test_shares_are_scipys_middle_ranks_less_a_half_of_the_values_that_are_prese
 
 @ONCE
 @given(
-    pairs=st.lists(st.tuples(NUMBERS | COARSE, st.floats(-9, 9), st.integers(0, 1)), min_size=1, max_size=60),
+    pairs=st.lists(
+        st.tuples(NUMBERS | COARSE, st.floats(-9, 9), st.floats(0, 1), st.integers(0, 1)), min_size=1, max_size=60
+    )
 )
 def test_quantiles_are_linear_between_the_middles_of_places(
-    con: duckdb.DuckDBPyConnection, pairs: list[tuple[float, float, int]]
+    con: duckdb.DuckDBPyConnection, pairs: list[tuple[float, float, float, int]]
 ) -> None:
-    """numpy calls them Hazen's."""
-    a, b, group = (np.array(column) for column in zip(*pairs, strict=True))
-    rows(con, a=a, b=b, g=group, size=np.array([(group == each).sum() for each in group]))
+    """numpy calls them Hazen's: at the height (rank of b - ½ + where in its place the value falls - ½)/n."""
+    a, b, within, group = (np.array(column) for column in zip(*pairs, strict=True))
+    rows(con, a=a, b=b, g=group, w=within)
     value, by = sql.column("a"), [sql.column("g")]
-    kept = [sql.named(value.copy(), shuffling.OUT), sql.named(shuffling.following(by, value), shuffling.NEXT)]
+    kept = [sql.named(value.copy(), shuffling.OUT)]
+    for function, name in (("lag", shuffling.BEFORE), ("lead", shuffling.NEXT)):
+        kept.append(sql.named(shuffling.neighbour(function, by, value), name))
     taken = shuffling.ordered("rows", ["g"], value, (), kept)
-    query = shuffling.on_quantiles(taken, '"rows"', ["g"], "b", sql.column("size"))
+    query = shuffling.on_quantiles(taken, "rows", ["g"], "b", "_pp_i", "w")
     found = con.execute(f'SELECT "{shuffling.OUT}" AS o FROM ({query}) ORDER BY _pp_i').fetchnumpy()["o"]
     for each in np.unique(group):
         here = group == each
-        expected = np.quantile(a[here], ndtr(b[here]), method="hazen")
-        np.testing.assert_allclose(found[here], expected, rtol=1e-12, atol=1e-9 * np.abs(a).max())
-        assert found[here].min() >= a[here].min()
-        assert found[here].max() <= a[here].max()
+        place = np.empty(here.sum())
+        place[np.argsort(b[here], kind="stable")] = np.arange(here.sum())
+        heights = np.clip((place + within[here]) / here.sum(), 0, 1)
+        expected = np.quantile(a[here], heights, method="hazen")
+        np.testing.assert_allclose(found[here], expected, rtol=1e-9, atol=1e-9 * np.abs(a).max(initial=1))
