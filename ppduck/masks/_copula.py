@@ -18,7 +18,7 @@ from ppduck.errors import PpduckWarning, quoted
 from ppduck.kernels import copula
 from ppduck.kernels.linear import Blocks, LinearForm
 from ppduck.masks._regression import DETERMINED, refuse_few, refuse_inexact
-from ppduck.masks._security import LEARNT, advise
+from ppduck.masks._security import advise
 from ppduck.plan import normals, shuffling, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.linear import LinearMask, Request
@@ -54,7 +54,7 @@ def _refuse_determined(blocks: Blocks, request: Request, wanted: Array) -> None:
     faults = request.faults()
     for j, name in enumerate(request.conf):
         alone = np.abs(wanted[: blocks.p, blocks.p + j]).max(initial=0.0)
-        if residual[j, j] < LEARNT or alone > 1 - DETERMINED:
+        if residual[j, j] < DETERMINED or alone > 1 - DETERMINED:
             faults.add(
                 f"conf column {quoted(name)} follows the nonconf columns{request.where} in every rank, so its masked "
                 "values would be the originals; leave the columns that determine it out of nonconf and drop them."

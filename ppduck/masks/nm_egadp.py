@@ -33,6 +33,7 @@ from ppduck.values import Array
 
 # û and products of it that add less to what the form has already are left out: they would only cost digits.
 ADDS_LITTLE = 1e-4
+ADDS_NOTHING = 1e-8  # noise is to be orthogonal to every û all the same
 ROWS_A_PRODUCT = 10
 
 
@@ -48,9 +49,12 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
     extra = request.per_column("extra_noise") if "extra_noise" in request.parameters else np.zeros(q)
     advise(request, np.diag(residual), extra, "extra_noise, or fewer columns in nonconf")
 
-    free_of = [*explaining, *x]
+    learnt = _learnt(blocks, own)
+    free_of = adding(cov, [*explaining, *x], [own + j for j in learnt if own + j not in explaining], ADDS_NOTHING)
     if blocks.n >= ROWS_A_PRODUCT * (len(free_of) + 3 * q):
-        free_of = adding(cov, free_of, list(range(own + q, p)))
+        free_of = adding(
+            cov, free_of, [own + q + 3 * j + k for j in range(q) for k in (0, 1, 2) if k == 2 or j in learnt]
+        )
     on_regressors = np.zeros((p + q, q))
     on_regressors[free_of] = regress(cov[np.ix_(free_of, free_of)], cov[np.ix_(free_of, v)])
     _refuse_inexact(request, cov, own, free_of, on_regressors, v)
@@ -77,18 +81,26 @@ def refit(blocks: Blocks, own: int) -> tuple[list[int], Array, Array]:
     ``own`` columns are S, of which every one is kept, so that covariances with all of them come out.
     """
     p, q, cov = blocks.p, blocks.q, blocks.cov
-    explaining = adding(cov, independent(cov[:own, :own]), list(range(own, own + q)))
+    explaining = adding(cov, independent(cov[:own, :own]), [own + j for j in _learnt(blocks, own)])
     x = list(range(p, p + q))
     coefficients = regress(cov[np.ix_(explaining, explaining)], cov[np.ix_(explaining, x)])
     residual = blocks.xx - cov[np.ix_(explaining, x)].T @ coefficients
     return explaining, coefficients, (residual + residual.T) / 2
 
 
-def adding(cov: Array, have: list[int], more: list[int]) -> list[int]:
+def _learnt(blocks: Blocks, own: int) -> list[int]:
+    """The conf columns of which anything was learnt: a û that hardly varies is rounding error."""
+    ratio = blocks.scale[own : own + blocks.q] / blocks.x_scale
+    return [j for j, share in enumerate(ratio) if share > 1e-6]
+
+
+def adding(cov: Array, have: list[int], more: list[int], least: float = ADDS_LITTLE) -> list[int]:
     """``have``, and of ``more`` the columns that are no combination of it and of each other."""
+    if not more:
+        return have
     inside = np.ix_(have, more)
     left = cov[np.ix_(more, more)] - cov[inside].T @ regress(cov[np.ix_(have, have)], cov[inside])
-    _, pivots, rank, _ = lapack.dpstrf((left + left.T) / 2, tol=ADDS_LITTLE, lower=1)
+    _, pivots, rank, _ = lapack.dpstrf((left + left.T) / 2, tol=least, lower=1)
     return [*have, *sorted(more[pivot - 1] for pivot in pivots[:rank])]
 
 

@@ -304,7 +304,8 @@ class Frame:
 
     def _alone(self) -> sql.Expr:
         """How far the farthest row is from the centre of each feature, and how many rows have each first level."""
-        farthest = [sql.call("max", sql.call("abs", sql.column(name))) for name in self.deviations[: self.p]]
+        own = self.deviations[: len(self.roles.features)]
+        farthest = [sql.call("max", sql.call("abs", sql.column(name))) for name in own]
         bases = [self._count_if(sql.column(f"_pp_base{k}")) for k in range(len(self.categories))]
         return sql.array([*farthest, *bases], "DOUBLE")
 

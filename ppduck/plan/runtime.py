@@ -139,10 +139,10 @@ def _refuse_rows_alone(request: Request, moments: Moments, alone: Array, bases: 
 
     Its leverage is 1/n + d²/Σd² in one column, 1 for the only row of a level; in several columns it is no less.
     """
-    p = len(request.features)
+    p = len(alone) - len(bases)  # a form may have more terms than nonconf has
     spread = np.diag(moments.cross)[:p]
     leverage = np.where(spread > 0, 1 / moments.n + alone[:p] ** 2 / np.where(spread > 0, spread, 1.0), 0.0)
-    found = [name for name, share in zip(request.features, leverage, strict=True) if share > ALONE]
+    found = [name for name, share in zip(request.features[:p], leverage, strict=True) if share > ALONE]
     found += [name for name, count in zip(bases, alone[p:], strict=True) if count == 1]
     if found:
         raise request.refuse(

@@ -95,7 +95,7 @@ def test_patterns_among_residuals_are_told_for_pairs_and_groups(con: duckdb.Duck
 def test_shuffled_columns_are_said_to_be_shuffled(customers: duckdb.DuckDBPyConnection) -> None:
     for call in ("'shuffle_mask', 'customers', conf=['x1']", "'nm_egadp_mask', 'customers', conf=['x1'], variant=4"):
         [note] = [note for column, role, note in explained(customers, call) if role == "confidential"]
-        assert note == "replaced by a value that another row has, in its own type; NULL stays NULL"
+        assert note == "replaced by a value of the column, by chance its own, in its own type; NULL stays NULL"
 
 
 def test_randomizing_masks(customers: duckdb.DuckDBPyConnection) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ppduck.errors import PpduckWarning
-from tests.laws import matrix
+from tests.laws import insert, matrix
 from tests.masks.store import make
 
 pytestmark = pytest.mark.core
@@ -72,38 +72,37 @@ def test_extra_noise_is_foreseen_too(con: duckdb.DuckDBPyConnection) -> None:
 def test_the_verdict_follows_the_index_and_names_remedies(con: duckdb.DuckDBPyConnection) -> None:
     make(con, "ME.L")
     [first, _] = rows(con)
-    assert str(first["verdict"]).startswith("releasing is not advised")
-    assert 'extra_noise, or nonconf without "s1" (index 1.00), "s2" (index 0.0' in str(first["verdict"])
+    assert first["verdict"] == "not advised"
+    assert str(first["advice"]).endswith('remedies: extra_noise, or nonconf without "s1" (index about 1.00)')
+    assert [row["verdict"] for row in rows(con, ", extra_noise=2")] == ["with care", "with care"]
     make(con, "MV1")
-    [first, second] = rows(con)
-    assert str(first["verdict"]).startswith("fair")
-    assert str(second["verdict"]).startswith("releasing is not advised")
-    assert [str(row["verdict"])[:4] for row in rows(con, ", on_null='mean'")] == ["fair", "rele"]
+    assert [row["verdict"] for row in rows(con)] == ["fair", "not advised"]
     con.execute(
         "CREATE OR REPLACE TABLE store AS SELECT id, s1, s2, sin(id * 9.1) AS x1, cos(id * 77) AS x2 FROM store"
     )
-    assert [str(row["verdict"])[:4] for row in rows(con)] == ["good", "good"]
+    assert [row["verdict"] for row in rows(con)] == ["good", "good"]
+    con.execute("UPDATE store SET x1 = 3 * s1 + 1, x2 = s1 * s2 + 8 * sin(id * 7)")
+    assert [row["verdict"] for row in rows(con)] == ["impossible", "not advised"]
 
 
-def test_a_model_that_has_learnt_single_rows_is_not_trusted(con: duckdb.DuckDBPyConnection) -> None:
-    """40 rows and six columns of noise: whatever is explained is chance, and left-out rows say so."""
+def test_no_single_column_helps_where_two_say_the_same(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("""CREATE TABLE t AS SELECT sin(i) AS s1, sin(i) + cos(i * 7) / 50 AS s2, sin(i) + cos(i * 3) / 4 AS x
+                   FROM range(800) r(i)""")
+    [(advice,)] = con.execute("SELECT advice FROM security_index('t', conf=['x'])").fetchall()
+    assert advice.endswith("or several columns fewer in nonconf: no single one makes the difference")
+
+
+@pytest.mark.parametrize("rows", [40, 400])
+def test_a_model_does_not_learn_single_rows(con: duckdb.DuckDBPyConnection, rows: int) -> None:
+    """Columns of noise, and X with heavy tails: what is explained of rows that were seen is no more than of others."""
     rng = np.random.default_rng(3)
-    for _ in range(40):
-        values = rng.normal(size=(40, 7))
-        con.execute("CREATE OR REPLACE TABLE t (a DOUBLE, b DOUBLE, c DOUBLE, d DOUBLE, e DOUBLE, f DOUBLE, x DOUBLE)")
-        con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?)", values.tolist())
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            r2, left_out, verdict = con.execute(
-                "SELECT r2, r2_left_out, verdict FROM security_index('t', conf=['x'])"
-            ).fetchone()
-        assert left_out <= r2
-        assert (r2 - left_out > 0.1) == verdict.startswith("not to be trusted") == bool(caught)
-        if caught:
-            assert 'the model of conf column "x"' in str(caught[0].message)
-            assert "has learnt single rows" in str(caught[0].message)
-            return
-    pytest.fail("none of 40 small tables was overfitted")
+    for _ in range(8):
+        insert(con, "t", list("abcx"), np.exp(1.5 * rng.normal(size=(rows, 4))))
+        [(r2, left_out)] = con.execute(
+            "SELECT r2, r2_left_out FROM security_index('t', conf=['x'], nonconf=['a', 'b', 'c'])"
+        ).fetchall()
+        # A mean of n rows, left out of itself, already misses by 2/n.
+        assert left_out <= r2 <= left_out + 0.05 + 2 / rows
 
 
 def test_groups_have_indices_of_their_own(con: duckdb.DuckDBPyConnection) -> None:

@@ -57,6 +57,7 @@ def test_distributions_and_rank_correlations_are_as_before(con: duckdb.DuckDBPyC
             assert not np.isin(released[inner], data.x).any()
 
 
+@pytest.mark.filterwarnings("ignore:.*releasing is not advised:ppduck.errors.PpduckWarning")
 @pytest.mark.parametrize("kind", ["normal", "lognormal", "skewed"])
 def test_masked_ranks_tell_nothing_more_of_the_original_ones(con: duckdb.DuckDBPyConnection, kind: str) -> None:
     """Given S. Noise that was only independent would correlate by 1/√n and more in one of these."""
@@ -75,6 +76,7 @@ def test_null_stays_null_and_the_others_stay_inside_their_range(con: duckdb.Duck
     assert con.execute(inside).fetchone() == (True,)
 
 
+@pytest.mark.filterwarnings("ignore:.*releasing is not advised:ppduck.errors.PpduckWarning")
 def test_every_group_has_its_own_quantiles_and_relation(con: duckdb.DuckDBPyConnection) -> None:
     rng = np.random.default_rng(3)
     group = np.arange(900) % 3
@@ -132,3 +134,24 @@ def test_a_tent_is_lost(con: duckdb.DuckDBPyConnection) -> None:
     for j in (0, 1):
         assert r_squared(values[:, 2 + j], tent) > 0.9
         assert r_squared(released[:, j], tent) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("s", "x"),
+    [
+        ("i % 2", "10 * (i % 2) + e"),
+        ("(i % 20 = 0)::INTEGER", "100 * (i % 20 = 0)::INTEGER + e"),
+        ("i % 5", "i % 5 + round(e)"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::ppduck.errors.PpduckWarning")
+def test_the_distribution_stays_where_nonconf_has_few_values(con: duckdb.DuckDBPyConnection, s: str, x: str) -> None:
+    con.execute(f"""
+        CREATE TABLE t AS SELECT i AS id, {s} AS s, {x} AS x FROM (
+            SELECT i, sqrt(-2 * ln((1 + hash(i) % 100000) / 100001)) * cos(6.28318 * (hash(i + 1000000) % 100000) / 100000) AS e
+            FROM range(5000) r(i))""")
+    before = np.sort(matrix(con, "SELECT x FROM t")[:, 0])
+    after = np.sort(matrix(con, "SELECT x FROM cgadp_mask('t', conf=['x'], nonconf=['s'])")[:, 0])
+    # Every value falls between the neighbours of its place.
+    assert (after[1:] >= before[:-1] - 1e-9).all()
+    assert (after[:-1] <= before[1:] + 1e-9).all()

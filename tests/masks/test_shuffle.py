@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ppduck
+from ppduck.errors import PpduckWarning
 from tests.conftest import SECRET
 from tests.laws import insert, matrix, r_squared
 from tests.masks.ranked import KINDS, Ranked, forget, ranked, spearman
@@ -53,6 +54,7 @@ def test_every_column_is_a_permutation_and_rank_correlations_are_as_before(
             assert (released == data.x).mean() < 3 / np.sqrt(n)
 
 
+@pytest.mark.filterwarnings("ignore:.*releasing is not advised:ppduck.errors.PpduckWarning")
 @pytest.mark.parametrize("kind", ["normal", "lognormal", "skewed"])
 def test_masked_ranks_tell_nothing_more_of_the_original_ones(con: duckdb.DuckDBPyConnection, kind: str) -> None:
     """Given S. Noise that was only independent would correlate by 1/√n and more in one of these."""
@@ -61,6 +63,7 @@ def test_masked_ranks_tell_nothing_more_of_the_original_ones(con: duckdb.DuckDBP
         assert data.partial(data.released("shuffle_mask")) < 0.5 / np.sqrt(1_000)
 
 
+@pytest.mark.filterwarnings("ignore::ppduck.errors.PpduckWarning")
 @settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**31),
@@ -80,8 +83,8 @@ def test_few_rows_many_ties_and_long_tails_are_permuted_too(
         values[:, j] = {
             "plain": column,
             "coarse": np.round(column) + (column == column.max()),
-            # Each column has its own rare rows, since one that follows another is refused.
-            "rare": np.arange(n) == j,
+            # Each column has its own rare rows, since one that follows another is refused, and so is a single row.
+            "rare": (np.arange(n) == j) | (np.arange(n) == n - 1 - j),
             "steep": np.exp(5 * column),
         }[kind]
     names = [f"s{i}" for i in range(p)] + [f"x{i}" for i in range(q)]
@@ -129,6 +132,7 @@ def test_null_stays_null_and_the_others_change_places(con: duckdb.DuckDBPyConnec
     assert np.abs(before - after).max() < 3 / np.sqrt(len(data.x))
 
 
+@pytest.mark.filterwarnings("ignore:.*releasing is not advised:ppduck.errors.PpduckWarning")
 def test_every_group_is_shuffled_by_itself(con: duckdb.DuckDBPyConnection) -> None:
     """Relations that turn round from group to group come out in each, which one shuffle of all would mix."""
     rng = np.random.default_rng(3)
@@ -238,7 +242,46 @@ def test_refused_while_planning(customers: duckdb.DuckDBPyConnection, arguments:
         customers.execute(f"FROM shuffle_mask('customers', {arguments})")
 
 
+@pytest.mark.filterwarnings("ignore::ppduck.errors.PpduckWarning")
 def test_as_few_rows_as_the_message_says_are_enough(customers: duckdb.DuckDBPyConnection) -> None:
     customers.execute("CREATE TABLE t AS FROM customers WHERE id < 13")
     for mask in ("shuffle_mask", "cgadp_mask"):
         assert customers.execute(f"SELECT count(x1) FROM {mask}('t', conf=['x1', 'x2'])").fetchone() == (13,)
+
+
+def test_values_that_would_stay_close_are_warned_of(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT i AS id, sin(i) AS s1, cos(i * 3) AS s2, s1 + s2 + sin(i * 7) / 20 AS x FROM range(1000) r(i)"
+    )
+    for mask in ("shuffle_mask", "cgadp_mask"):
+        with pytest.warns(
+            PpduckWarning, match=rf'{mask} on "t": nonconf predicts conf column "x" \(\d+\.\d%\) so well that .* advised'
+        ):
+            con.execute(f"CREATE OR REPLACE TABLE m AS FROM {mask}('t', conf=['x'], nonconf=['s1', 's2'])")
+
+
+def test_rank_correlations_that_cannot_be_had_are_warned_of(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("""
+        CREATE TABLE t AS SELECT i AS id, s, if(s < 1.2, 0, exp(s + e / 10)) AS x, if(s > -1.2, 0, exp(-s + e / 10)) AS y FROM (
+            SELECT i, sqrt(-2 * ln((1 + hash(i) % 100000) / 100001)) * cos(6.28318 * (hash(i + 1000000) % 100000) / 100000) AS s,
+                   sin(i * 7) AS e FROM range(10000) r(i))""")
+    with pytest.warns(PpduckWarning) as caught:
+        con.execute("CREATE TABLE m AS FROM shuffle_mask('t', conf=['x', 'y'], nonconf=['s'])")
+    told = [str(warning.message) for warning in caught if "comes out" in str(warning.message)]
+    assert len(told) == 1
+    assert "off: equal values or the shape of the relation allow no better" in told[0]
+    off = float(told[0].partition(" off")[0].split()[-1])
+    before, after = (spearman(matrix(con, f"SELECT s, x, y FROM {table} ORDER BY id")) for table in ("t", "m"))
+    assert np.abs(before - after).max() == pytest.approx(off, abs=0.001)
+
+
+def test_large_integers_have_an_order_of_their_own(con: duckdb.DuckDBPyConnection) -> None:
+    """As DOUBLE many of them are equal; rows in another order must not change which row gets which."""
+    con.execute(
+        "CREATE TABLE t AS SELECT i AS id, sin(i) AS s, 9007199254740993::HUGEINT + hash(i) % 5000 AS x FROM range(3000) r(i)"
+    )
+    query = "SELECT list(x ORDER BY id) FROM shuffle_mask('{}', conf=['x'], nonconf=['s'], key='id')"
+    assert (
+        con.execute(query.format("t")).fetchone()
+        == con.execute(query.format("(SELECT * FROM t ORDER BY hash(id))")).fetchone()
+    )
