@@ -13,7 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from ppduck.kernels.linear import Blocks, LinearForm
-from ppduck.plan import normals, rounding, statistics
+from ppduck.plan import normals, release, rounding, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
@@ -123,17 +123,6 @@ class Frame:
         """What check and solve are told: names and parameters, never a value or the secret."""
         roles = self.roles
         own = {name: value for name, value in self.given.items() if name not in COMMON_NAMES}
-        defaults = {parameter.name: parameter.default for parameter in self.mask.parameters}
-        context = {
-            "function": self.mask.name,
-            "conf": sorted(column.name for column in roles.conf),
-            "features": sorted(feature.label for feature in roles.features),
-            "by": sorted(roles.by),
-            "on_null": self.on_null,
-            "seed": self.given.get("seed"),
-            # What is asked for, and not how: two ways to write one release must not have noise of their own.
-            "parameters": {name: one for name, value in own.items() if str(one := _one(value)) != defaults[name]},
-        }
         return json.dumps(
             {
                 "function": self.mask.name,
@@ -149,7 +138,7 @@ class Frame:
                 "bases": [f"{name} = {levels[0]}" for name, levels in self.categories],
                 "on_null": self.on_null,
                 "parameters": own,
-                "context": json.dumps(context, sort_keys=True),
+                "context": release.context(self.mask, roles, self.given),
             },
             sort_keys=True,
         )
@@ -409,11 +398,3 @@ class Frame:
 
 def _span(span: Span, terms: list[sql.Expr], own: int) -> list[sql.Expr]:
     return {"none": [], "own": [terms[own]], "all": terms}[span]
-
-
-def _one(value: Any) -> Any:
-    """A {column: number} whose numbers are all the same as that number; 1.0 as 1."""
-    if isinstance(value, dict):
-        numbers = {_one(part) for part in value.values()}
-        return numbers.pop() if len(numbers) == 1 else {name: _one(part) for name, part in sorted(value.items())}
-    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -11,8 +11,6 @@ import pytest
 from ppduck.errors import PpduckWarning
 from tests.masks.store import make
 
-pytestmark = pytest.mark.core
-
 
 def advice(con: duckdb.DuckDBPyConnection, call: str) -> list[dict[str, str]]:
     found = con.execute(f"FROM recommend_mask({call})")

@@ -7,8 +7,6 @@ import pytest
 
 from tests.masks.store import make
 
-pytestmark = pytest.mark.core
-
 
 def kinds(con: duckdb.DuckDBPyConnection, call: str) -> dict[tuple[str, str], str]:
     rows = con.execute(f'SELECT "column", other, relation FROM {call}').fetchall()

@@ -255,7 +255,8 @@ def test_values_that_would_stay_close_are_warned_of(con: duckdb.DuckDBPyConnecti
     )
     for mask in ("shuffle_mask", "cgadp_mask"):
         with pytest.warns(
-            PpduckWarning, match=rf'{mask} on "t": nonconf predicts conf column "x" \(\d+\.\d%\) so well that .* advised'
+            PpduckWarning,
+            match=rf'{mask} on "t": nonconf predicts conf column "x" \(\d+\.\d%\) so well that .* advised',
         ):
             con.execute(f"CREATE OR REPLACE TABLE m AS FROM {mask}('t', conf=['x'], nonconf=['s1', 's2'])")
 
