@@ -7,7 +7,10 @@ measured on a sample of the rows themselves, and corrected.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from scipy.special import ndtr
 from scipy.stats import rankdata
 
 from ppduck.kernels.linear import Blocks, LinearForm, regress, scaled_noise
@@ -39,9 +42,13 @@ def spearman(values: Array) -> Array:
 
 def _unit_ranks(values: Array) -> Array:
     """Ranks of each column, ties at the middle of their places, about 0 and of length 1; 0 for a constant column."""
-    ranks = np.asarray(rankdata(values, axis=0)) - (len(values) + 1) / 2
-    lengths = np.linalg.norm(ranks, axis=0)
-    return np.asarray(ranks / np.where(lengths > 0, lengths, 1.0))
+    return _unit(np.asarray(rankdata(values, axis=0)))
+
+
+def _unit(ranks: Array) -> Array:
+    centred = ranks - ranks.mean(axis=0)
+    lengths = np.linalg.norm(centred, axis=0)
+    return np.asarray(centred / np.where(lengths > 1e-9, lengths, 1.0))
 
 
 def form_of(blocks: Blocks, between: Array, among: Array) -> LinearForm:
@@ -68,10 +75,13 @@ def _definite(target: Array) -> Array:
     return np.asarray((vectors * np.maximum(values, FLOOR)) @ vectors.T)
 
 
-def calibrated(blocks: Blocks, wanted: Array, sample: Array) -> tuple[LinearForm, Array]:
+def calibrated(
+    blocks: Blocks, wanted: Array, sample: Array, scored: Sequence[bool] | None = None
+) -> tuple[LinearForm, Array]:
     """The form whose masked values have the rank correlations ``wanted``, as far as a sample can tell.
 
-    ``wanted`` are those of [S, X]; ``sample`` has rows of [S*, X*, V]. Each round masks the sample, looks
+    ``wanted`` are those of [S, X]; ``sample`` has rows of [S*, X*, V]; which of S* are ``scored``, and
+    not indicators, is told unless all are: Φ of a score is its rank among all rows. Each round masks the sample, looks
     at the rank correlations that come out and moves the targets by what is missed; the round that
     missed least is taken, and what it missed comes with the form, rows as in [S, X], a column for each X.
     """
@@ -86,12 +96,13 @@ def calibrated(blocks: Blocks, wanted: Array, sample: Array) -> tuple[LinearForm
         s, x, v = rows[:, :p], rows[:, p : p + q], rows[:, p + q :]
         # The rows are masked as if they were all there is, so that their correlations are the targets exactly.
         own = Blocks.from_moments(Moments.of(rows), p, q)
-        s_ranks, x_ranks = _unit_ranks(s), _unit_ranks(x)
+        s_ranks = _unit(np.where(True if scored is None else np.asarray(scored, dtype=bool), ndtr(s), s))
+        x_ranks = np.sort(_unit(ndtr(x)), axis=0)
         best, least, step = target, np.inf, np.pi / 3
         for _ in range(rounds):
             form = form_of(own, target[:p], _correlations(target[p:]))
             y = form.intercept + s @ form.on_s + x @ form.on_x + v @ form.on_v
-            ranks = by_ranks(x_ranks, y)
+            ranks = in_order(x_ranks, y)
             missed = np.where(free, goal - np.vstack([s_ranks.T @ ranks, ranks.T @ ranks]), 0.0)
             worst = float(np.abs(missed).max(initial=0.0))
             if worst < least:
@@ -113,7 +124,11 @@ def _correlations(among: Array) -> Array:
 
 def by_ranks(values: Array, along: Array) -> Array:
     """Each column of values put into the order of a column of ``along``: ties among values stay ties."""
-    order = np.argsort(along, axis=0, kind="stable")
-    result = np.empty_like(values)
-    np.put_along_axis(result, order, np.sort(values, axis=0), axis=0)
+    return in_order(np.sort(values, axis=0), along)
+
+
+def in_order(ordered: Array, along: Array) -> Array:
+    result = np.empty_like(ordered)
+    for j in range(ordered.shape[1]):
+        result[np.argsort(along[:, j], kind="stable"), j] = ordered[:, j]
     return result

@@ -32,7 +32,8 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
     wanted = _rank_correlations(blocks, request)
     _refuse_determined(blocks, request, wanted)
     rows = request.sample.reshape(-1, blocks.p + 2 * blocks.q)
-    form, missed = copula.calibrated(blocks, wanted, rows)
+    scored = [feature in request.measured for feature in request.features]
+    form, missed = copula.calibrated(blocks, wanted, rows, scored)
     _warn_of_missed(request, missed, blocks.n)
     on_regressors, _ = blocks.residual_noise(blocks.p + blocks.q)
     refuse_inexact(request, *blocks.noise_equations(blocks.p + blocks.q, on_regressors))
@@ -94,7 +95,7 @@ class ScoreFrame(NarrowFrame):
         for i in self.scored:
             found[i] = sql.named(sql.number(0.0), self.centres[i])
         present = [sql.named(sql.call("count", self.raw[i].copy()), f"_pp_n{i}") for i in self.scored]
-        return [*found, *present]
+        return [*found, *present, sql.named(statistics.rows(), "_pp_rows")]
 
     def _prepare(self, statement: sql.Statement) -> None:
         tables = ['"_pp_source"']
@@ -102,27 +103,27 @@ class ScoreFrame(NarrowFrame):
         columns.append(sql.column(shuffling.ROW, "_pp_source"))
         for i in self.scored:
             alias = f"_pp_s{i}"
-            statement.step(alias, self._scores(i), materialized=True)
+            statement.step(alias, self._shares(i), materialized=True)
             on = exp.EQ(this=sql.column(shuffling.ROW, alias), expression=sql.column(shuffling.ROW, "_pp_source"))
-            tables.append(f'LEFT JOIN "{alias}" ON {sql.render(on)}')
-            columns += [sql.column(f"_pp_p{i}", alias), sql.column(f"_pp_z{i}", alias)]
-        statement.step(self.rows, sql.select(columns, " ".join(tables)), materialized=False)
+            tables.append(f'JOIN "{alias}" ON {sql.render(on)}')
+            columns.append(sql.column(f"_pp_p{i}", alias))
+        shares = sql.select(columns, " ".join(tables))
+        scores = {f"_pp_p{i}": f"_pp_z{i}" for i in self.scored}
+        statement.step(self.rows, normals.with_scores(shares, scores), materialized=False)
 
-    def _scores(self, i: int) -> str:
-        """(row, share of ranks, normal score) of the values of one column; those of conf also at their places."""
+    def _shares(self, i: int) -> str:
+        """(row, share of ranks) of the values of one column; those of conf also at their places."""
         by: list[sql.Expr] = [sql.column(name) for name in self.roles.by]
         kept = self._kept(by, sql.column(self.roles.conf[i - self.p].name)) if i >= self.p else {}
         named = [sql.named(value, name) for name, value in kept.items()]
         ranks = shuffling.ranks('"_pp_source"', by, self._sortable(i), named)
         source = sql.joined(f'({ranks}) AS "_pp_ranked"', '"_pp_first"', self._matching("_pp_ranked"))
-        share = shuffling.share(sql.column(f"_pp_n{i}", "_pp_first"))
+        share = shuffling.share(sql.column(f"_pp_n{i}", "_pp_first"), sql.column("_pp_rows", "_pp_first"))
         columns: list[sql.Expr] = [sql.column(shuffling.ROW), sql.named(share, f"_pp_p{i}")]
         if kept:
             own = [*self.roles.by, shuffling.POSITION, *kept]
             columns += [sql.column(name, "_pp_ranked") for name in own]
-        shares = sql.select(columns, source)
-        score = sql.named(normals.quantile(sql.column(f"_pp_p{i}")), f"_pp_z{i}")
-        return sql.select([sql.star("_pp_shares"), score], f'({shares}) AS "_pp_shares"')
+        return sql.select(columns, source)
 
     def _sortable(self, i: int) -> sql.Expr:
         """The column itself where it is known to be a number: as DOUBLE large integers would tie."""

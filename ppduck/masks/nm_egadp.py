@@ -157,7 +157,7 @@ class MethodFrame(RelationFrame):
         for j, name in enumerate(self.masked):
             alias = f"_pp_e{j}"
             statement.step(alias, self._shuffled("_pp_masked", f"_pp_r{j}", f"_pp_e{j}"), materialized=True)
-            tables.append(f'LEFT JOIN "{alias}" USING ("{shuffling.ROW}")')
+            tables.append(f'JOIN "{alias}" USING ("{shuffling.ROW}")')
             residual = sql.product(sql.column(shuffling.OUT, alias), sql.column(f"_pp_q{j}"))
             fitted = sql.column(f"_pp_u{j}", "_pp_masked")
             columns.append(

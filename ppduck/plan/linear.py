@@ -68,6 +68,7 @@ class Request:
     conf: list[str]
     features: list[str]
     parameters: dict[str, Any]
+    measured: list[str] = field(default_factory=list)  # the features that are numbers and not levels, and conf
     ranks: Array = field(default_factory=_nothing)  # sums of products of ranks, for the masks that work on ranks
     sample: Array = field(default_factory=_nothing)  # some rows of the form's terms, one after the other
 

@@ -59,7 +59,7 @@ class NarrowFrame(Frame):
         raise NotImplementedError
 
     def _results(self) -> list[tuple[str, sql.Expr]]:
-        """For each conf column a FROM item with the rows' numbers, and the column of it that is released."""
+        """For each conf column a FROM item with the number of every row, and the column of it that is released."""
         raise NotImplementedError
 
     def _source(self, more: Sequence[sql.Expr] = ()) -> str:
@@ -90,7 +90,7 @@ class NarrowFrame(Frame):
         for j, (column, (table, value)) in enumerate(zip(self.roles.conf, self._results(), strict=True)):
             alias = f"_pp_r{j}"
             on = exp.EQ(this=sql.column(shuffling.ROW, alias), expression=sql.column(shuffling.ROW, "_pp_source"))
-            tables.append(f'LEFT JOIN {table} AS "{alias}" ON {sql.render(on)}')
+            tables.append(f'JOIN {table} AS "{alias}" ON {sql.render(on)}')
             released = exp.column(value.name, table=alias, quoted=True)
             rounds = self.given.get("round") and not self.mask.permutes(self.given)
             replace[column.name] = rounding.rounded(released, column) if rounds else released

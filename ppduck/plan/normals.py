@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from sqlglot import exp
 
@@ -83,15 +84,23 @@ _FAR = (
 )  # fmt: skip
 
 
-def quantile(share: sql.Expr) -> sql.Expr:
-    """Φ⁻¹ of a share inside (0, 1), in plain arithmetic that DuckDB runs on whole vectors."""
-    p = f"({sql.render(share)})"
-    q = f"({p} - 0.5)"
-    r = f"sqrt(-ln(least({p}, 1 - {p})))"
-    middle = f"{q} * {_ratio(_MIDDLE, f'(0.180625 - {q} * {q})')}"
-    tail = f"sign({q}) * {_ratio(_TAIL, f'({r} - 1.6)')}"
-    far = f"sign({q}) * {_ratio(_FAR, f'({r} - 5)')}"
-    return sql.raw(f"CASE WHEN abs({q}) <= 0.425 THEN {middle} WHEN {r} <= 5 THEN {tail} ELSE {far} END")
+def with_scores(rows: str, shares: Mapping[str, str]) -> str:
+    """The rows of a SELECT with Φ⁻¹ of some of its columns, shares inside (0, 1): {share: name of its score}.
+
+    What the branches have in common is computed before them, since inside a CASE DuckDB would do so
+    again for every power.
+    """
+    parts, scores = [], []
+    for i, (share, name) in enumerate(shares.items()):
+        p, q, u, r = (sql.render(sql.column(each)) for each in (share, f"_pp_q{i}", f"_pp_u{i}", f"_pp_l{i}"))
+        parts += [f"{p} - 0.5 AS {q}", f"0.180625 - {q} * {q} AS {u}", f"sqrt(-ln(least({p}, 1 - {p}))) AS {r}"]
+        middle = f"{q} * {_ratio(_MIDDLE, u)}"
+        tail, far = (f"sign({q}) * {_ratio(each, f'({r} - {less})')}" for each, less in ((_TAIL, 1.6), (_FAR, 5)))
+        scores.append(f'CASE WHEN abs({q}) <= 0.425 THEN {middle} WHEN {r} <= 5 THEN {tail} ELSE {far} END AS "{name}"')
+    helpers = [f"_pp_{kind}{i}" for i in range(len(shares)) for kind in "qul"]
+    own = sql.render(sql.star("_pp_parts", helpers))
+    inner = f"SELECT *, {', '.join(parts)} FROM ({rows})"
+    return f'SELECT {own}, {", ".join(scores)} FROM ({inner}) AS "_pp_parts"'
 
 
 def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: str) -> str:

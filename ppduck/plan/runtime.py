@@ -122,7 +122,7 @@ def solve(
     assert isinstance(mask, LinearMask)
     request = Request(
         spec["function"], spec["table"], group, spec["conf"], spec["features"], spec["parameters"],
-        ranks, np.empty(0) if sample is None else sample,
+        spec["measured"], ranks, np.empty(0) if sample is None else sample,
     )  # fmt: skip
     # Where no row is complete, all sums are NULL.
     moments = Moments.from_sums(n, np.nan_to_num(sums), np.nan_to_num(products))

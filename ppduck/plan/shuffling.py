@@ -20,7 +20,10 @@ CDF = "ppduck_normal_cdf"
 
 
 def ranks(source: str, by: Sequence[sql.Expr], value: sql.Expr, kept: Sequence[sql.Expr] = ()) -> str:
-    """How many values lie below each value that is present, the share up to it, and its place, by row."""
+    """How many values lie below each value, the share of rows up to it, and its place, by row; NULL comes last.
+
+    Every row is there, so that joins need not ask which are missing.
+    """
     over = _window(by, [value])
     columns = [
         *by,
@@ -30,26 +33,33 @@ def ranks(source: str, by: Sequence[sql.Expr], value: sql.Expr, kept: Sequence[s
         sql.named(sql.raw(f"cume_dist() OVER {over}"), "_pp_upto"),
         sql.named(sql.raw(f"row_number() OVER {over}"), POSITION),
     ]
-    return sql.select(columns, source, where=sql.present([value]))
+    return sql.select(columns, source)
 
 
-def share(count: sql.Expr) -> sql.Expr:
-    """(mid-rank - ½)/n from what ``ranks`` gives: ties share the middle of their places."""
-    below = exp.Div(this=sql.double(sql.column("_pp_below")), expression=count)
-    return exp.Div(this=exp.paren(exp.Add(this=below, expression=sql.column("_pp_upto"))), expression=sql.number(2))
+def share(values: sql.Expr, rows: sql.Expr) -> sql.Expr:
+    """(mid-rank - ½)/n from what ``ranks`` gives: ties share the middle of their places; NULL where the value is.
+
+    ``values`` are present, of so many ``rows``.
+    """
+    below, n = sql.double(sql.column("_pp_below")), values
+    upto = exp.Mul(this=sql.column("_pp_upto"), expression=rows)
+    middle = exp.Div(
+        this=exp.paren(exp.Add(this=below, expression=upto)), expression=exp.paren(sql.product(sql.number(2), n))
+    )
+    return exp.Case().when(exp.LT(this=sql.column("_pp_below"), expression=n.copy()), middle)
 
 
 def ordered(table: str, by: Sequence[str], value: sql.Expr, ties: Sequence[sql.Expr], kept: Sequence[sql.Expr]) -> str:
-    """Places 1 … n of the values that are present, beside what is kept of their rows."""
+    """Places 1 … n of the rows in the order of a value, NULL last, beside what is kept of them."""
     groups: list[sql.Expr] = [sql.column(name) for name in by]
     place = sql.raw(f"row_number() OVER {_window(groups, [value, *ties])}")
-    return sql.select([*groups, *kept, sql.named(place, POSITION)], f'"{table}"', where=sql.present([value]))
+    return sql.select([*groups, *kept, sql.named(place, POSITION)], f'"{table}"')
 
 
 def shuffled(table: str, by: Sequence[str], value: str, along: str, tie: str, taken: str | None = None) -> str:
     """Shuffle A by B: to the row whose B has rank k goes the value of A that has rank k, as (row, value).
 
-    Rows that lack A must lack B too. Equal values of B take their order from ``tie``. ``taken`` are the
+    Rows that lack A must lack B too, and get NULL. Equal values of B take their order from ``tie``. ``taken`` are the
     values of A at their places, where these are known already. (000, Appendix C.)
     """
     if taken is None:
@@ -94,5 +104,5 @@ def _window(by: Sequence[sql.Expr], order: Sequence[sql.Expr]) -> str:
     if by:
         parts.append("PARTITION BY " + ", ".join(sql.render(each.copy()) for each in by))
     if order:
-        parts.append("ORDER BY " + ", ".join(sql.render(each.copy()) for each in order))
+        parts.append("ORDER BY " + ", ".join(f"{sql.render(each.copy())} ASC NULLS LAST" for each in order))
     return f"({' '.join(parts)})"

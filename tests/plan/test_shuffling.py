@@ -59,11 +59,11 @@ def test_each_group_is_shuffled_by_itself_also_that_of_null(con: duckdb.DuckDBPy
     assert shuffled(con, ["g"]) == [3.0, 20.0, 2.0, 10.0, 1.0, 7.0]
 
 
-def test_rows_without_a_value_take_no_part(con: duckdb.DuckDBPyConnection) -> None:
+def test_rows_without_a_value_get_none(con: duckdb.DuckDBPyConnection) -> None:
     rows(con, a=pa.array([5.0, None, 3.0, 4.0]), b=pa.array([1.0, None, 2.0, 3.0]))
     query = shuffling.shuffled("rows", [], "a", "b", "_pp_i")
     found = dict(con.execute(f'SELECT "_pp_i", "{shuffling.OUT}" FROM ({query})').fetchall())
-    assert found == {0: 3.0, 2: 4.0, 3: 5.0}
+    assert found == {0: 3.0, 1: None, 2: 4.0, 3: 5.0}
 
 
 @ONCE
@@ -94,8 +94,8 @@ def test_the_normal_quantile_is_scipys(con: duckdb.DuckDBPyConnection) -> None:
     ])  # fmt: skip
     shares = shares[(shares > 0) & (shares < 1)]
     con.register("given_shares", pa.table({"_pp_i": np.arange(len(shares)), "p": shares}))
-    score = sql.render(normals.quantile(sql.column("p")))
-    found = con.execute(f"SELECT {score} AS z FROM given_shares ORDER BY _pp_i").fetchnumpy()["z"]
+    scored = normals.with_scores("FROM given_shares", {"p": "z"})
+    found = con.execute(f"SELECT z FROM ({scored}) ORDER BY _pp_i").fetchnumpy()["z"]
     expected = ndtri(shares)
     assert len(shares) > 60_000
     assert shares.min() < 1e-299
@@ -103,12 +103,15 @@ def test_the_normal_quantile_is_scipys(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def shares_of(con: duckdb.DuckDBPyConnection, by: list[str]) -> Matrix:
-    """(row, share) as the masks compute them, the count from a window."""
+    """(row, share) as the masks compute them, the counts from windows."""
     groups = [sql.column(name) for name in by]
-    count = sql.raw("count(*) OVER " + (f'(PARTITION BY "{by[0]}")' if by else "()"))
-    query = f"SELECT _pp_i, {sql.render(shuffling.share(count))} AS p FROM ({shuffling.ranks('rows', groups, sql.column('a'))})"
-    found = con.execute(f"{query} ORDER BY _pp_i").fetchnumpy()
-    return np.column_stack([found["_pp_i"], found["p"]])
+    over = f'(PARTITION BY "{by[0]}")' if by else "()"
+    share = shuffling.share(sql.raw(f"count(a) OVER {over}"), sql.raw(f"count(*) OVER {over}"))
+    ranks = shuffling.ranks("rows", groups, sql.column("a"), [sql.column("a")])
+    found = con.execute(f"SELECT _pp_i, {sql.render(share)} AS p, a FROM ({ranks}) ORDER BY _pp_i").fetchnumpy()
+    there = ~np.ma.getmaskarray(np.ma.asarray(found["a"]))
+    assert (np.ma.getmaskarray(np.ma.asarray(found["p"])) == ~there).all()
+    return np.column_stack([found["_pp_i"], np.ma.filled(found["p"], np.nan)])[there]
 
 
 @ONCE
