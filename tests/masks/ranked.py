@@ -44,16 +44,6 @@ class Ranked:
         return float(np.abs(cross).max())
 
 
-def forget(con: duckdb.DuckDBPyConnection) -> None:
-    """Drops all tables and views, so that a loaded connection can serve the next test."""
-    con.execute("RESET threads")
-    for kind in ("view", "table"):
-        for schema, name in con.execute(
-            f"SELECT schema_name, {kind}_name FROM duckdb_{kind}s() WHERE NOT internal"
-        ).fetchall():
-            con.execute(f'DROP {kind} "{schema}"."{name}"')
-
-
 def spearman(values: Matrix) -> Matrix:
     return np.asarray(np.corrcoef(rankdata(values, axis=0), rowvar=False))
 

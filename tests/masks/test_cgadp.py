@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import duckdb
 import numpy as np
 import pytest
 
-import ppduck
-from tests.conftest import SECRET
 from tests.laws import insert, matrix, r_squared
-from tests.masks.ranked import KINDS, forget, ranked, spearman
+from tests.masks.ranked import KINDS, ranked, spearman
 from tests.masks.store import make
 
 pytestmark = pytest.mark.core
-
-
-@pytest.fixture(scope="module")
-def loaded() -> Iterator[duckdb.DuckDBPyConnection]:
-    """One connection for all: loading takes longer than most of these tests."""
-    with duckdb.connect() as connection:
-        yield ppduck.load(connection, SECRET)
-
-
-@pytest.fixture
-def con(loaded: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    yield loaded
-    forget(loaded)
 
 
 def kolmogorov(a: np.ndarray, b: np.ndarray) -> float:

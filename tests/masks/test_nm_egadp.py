@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -13,11 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import ppduck
 from ppduck.errors import PpduckWarning
 from ppduck.kernels.relation import Relation, fit
 from ppduck.plan import relations
-from tests.conftest import SECRET
 from tests.laws import (
     Matrix,
     assert_same_moments,
@@ -29,7 +26,7 @@ from tests.laws import (
     random_table,
     residuals,
 )
-from tests.masks.ranked import forget
+from tests.masks.conftest import forget
 from tests.masks.store import RESIDUALS, make
 
 pytestmark = pytest.mark.core
@@ -38,19 +35,6 @@ STORES = list(RESIDUALS)
 VARIANTS = (1, 2, 3, 4)
 SEEDS = range(4)
 LOW = r"so well.* that masked values stay close to the originals \(security index below 36%\); releasing is not advised"
-
-
-@pytest.fixture(scope="module")
-def loaded() -> Iterator[duckdb.DuckDBPyConnection]:
-    """One connection for all: loading takes longer than most of these tests."""
-    with duckdb.connect() as connection:
-        yield ppduck.load(connection, SECRET)
-
-
-@pytest.fixture
-def con(loaded: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    yield loaded
-    forget(loaded)
 
 
 def masked(con: duckdb.DuckDBPyConnection, more: str = "", table: str = "store", *, warned: bool = False) -> Matrix:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -12,27 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import ppduck
 from ppduck.errors import PpduckWarning
-from tests.conftest import SECRET
 from tests.laws import insert, matrix, r_squared
-from tests.masks.ranked import KINDS, Ranked, forget, ranked, spearman
+from tests.masks.ranked import KINDS, Ranked, ranked, spearman
 from tests.masks.store import make
 
 pytestmark = pytest.mark.core
-
-
-@pytest.fixture(scope="module")
-def loaded() -> Iterator[duckdb.DuckDBPyConnection]:
-    """One connection for all: loading takes longer than most of these tests."""
-    with duckdb.connect() as connection:
-        yield ppduck.load(connection, SECRET)
-
-
-@pytest.fixture
-def con(loaded: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    yield loaded
-    forget(loaded)
 
 
 def assert_permuted(data: Ranked, released: np.ndarray) -> None:
