@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import rankdata
 
 from ppduck.kernels.linear import Blocks, LinearForm, regress, scaled_noise
 from ppduck.values import Array, Moments
@@ -29,23 +28,8 @@ def normal_correlation(spearman: Array) -> Array:
     return np.asarray(2 * np.sin(np.pi * spearman / 6))
 
 
-def rank_correlation(correlation: Array) -> Array:
-    """(6/π) arcsin(r/2): the rank correlation of a normal copula."""
-    return np.asarray(6 / np.pi * np.arcsin(np.clip(correlation, -1, 1) / 2))
-
-
-def spearman(values: Array) -> Array:
-    """Rank correlations of some columns; a constant column has none."""
-    ranks = _unit_ranks(values)
-    return ranks.T @ ranks
-
-
-def _unit_ranks(values: Array) -> Array:
-    """Ranks of each column, ties at the middle of their places, about 0 and of length 1; 0 for a constant column."""
-    return _unit(np.asarray(rankdata(values, axis=0)))
-
-
 def _unit(ranks: Array) -> Array:
+    """Ranks about 0 and of length 1, so that products are correlations; 0 for a constant column."""
     centred = ranks - ranks.mean(axis=0)
     lengths = np.linalg.norm(centred, axis=0)
     return np.asarray(centred / np.where(lengths > 1e-9, lengths, 1.0))
@@ -122,12 +106,8 @@ def _correlations(among: Array) -> Array:
     return result
 
 
-def by_ranks(values: Array, along: Array) -> Array:
-    """Each column of values put into the order of a column of ``along``: ties among values stay ties."""
-    return in_order(np.sort(values, axis=0), along)
-
-
 def in_order(ordered: Array, along: Array) -> Array:
+    """Values that are sorted, put into the order of ``along`` column by column: shuffle A by B."""
     result = np.empty_like(ordered)
     for j in range(ordered.shape[1]):
         result[np.argsort(along[:, j], kind="stable"), j] = ordered[:, j]
