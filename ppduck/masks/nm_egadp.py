@@ -145,26 +145,31 @@ class MethodFrame(RelationFrame):
         statement = super().masking()
         if self.variant not in (3, 4):
             return statement
-        # Y = u + (r shuffled by e); with extra noise e has more spread than r, and r is stretched to it.
-        group = [sql.column(name) for name in self.roles.by]
-        stretches = [sql.raw(f'stddev_pop("_pp_e{j}") / stddev_pop("_pp_r{j}")') for j in range(self.q)]
-        aliased = [sql.named(each.copy(), f"_pp_g{i}") for i, each in enumerate(group)]
-        spread = [sql.named(each, f"_pp_q{j}") for j, each in enumerate(stretches)]
-        statement.step("_pp_stretch", sql.select([*aliased, *spread], '"_pp_masked"', group=group), materialized=True)
-        on = [(sql.column(name, "_pp_masked"), sql.column(f"_pp_g{i}")) for i, name in enumerate(self.roles.by)]
-        tables = [sql.joined('"_pp_masked"', '"_pp_stretch"', on)]
-        columns = [sql.star("_pp_masked", self.masked)]
+        # Y = u + (r shuffled by e)
+        tables, columns = ['"_pp_masked"'], [sql.star("_pp_masked", self.masked)]
+        if self.given.get("extra_noise"):
+            tables = [self._stretching(statement)]
         for j, name in enumerate(self.masked):
             alias = f"_pp_e{j}"
             statement.step(alias, self._shuffled("_pp_masked", f"_pp_r{j}", f"_pp_e{j}"), materialized=True)
             tables.append(f'JOIN "{alias}" USING ("{shuffling.ROW}")')
-            residual = sql.product(sql.column(shuffling.OUT, alias), sql.column(f"_pp_q{j}"))
-            fitted = sql.column(f"_pp_u{j}", "_pp_masked")
-            columns.append(
-                sql.named(sql.total([fitted, residual if self.given.get("extra_noise") else residual.this]), name)
-            )
+            residual = sql.column(shuffling.OUT, alias)
+            if self.given.get("extra_noise"):
+                residual = sql.product(residual, sql.column(f"_pp_q{j}"))
+            columns.append(sql.named(sql.total([sql.column(f"_pp_u{j}", "_pp_masked"), residual]), name))
         statement.step("_pp_residual", sql.select(columns, " ".join(tables)), materialized=True)
         return statement
+
+    def _stretching(self, statement: sql.Statement) -> str:
+        """The masked rows beside how much more spread e has than r, to which r is stretched."""
+        group = [sql.column(name) for name in self.roles.by]
+        columns = [sql.named(each.copy(), f"_pp_g{i}") for i, each in enumerate(group)]
+        for j in range(self.q):
+            more = sql.raw(f'stddev_pop("_pp_e{j}") / stddev_pop("_pp_r{j}")')
+            columns.append(sql.named(more, f"_pp_q{j}"))
+        statement.step("_pp_stretch", sql.select(columns, '"_pp_masked"', group=group), materialized=True)
+        on = [(sql.column(name, "_pp_masked"), sql.column(f"_pp_g{i}")) for i, name in enumerate(self.roles.by)]
+        return sql.joined('"_pp_masked"', '"_pp_stretch"', on)
 
     def _shuffled(self, table: str, value: str, along: str) -> str:
         return shuffling.shuffled(table, self.roles.by, value, along, "_pp_key")
@@ -204,7 +209,7 @@ def check_extra_noise(given: dict[str, Any], conf: list[str]) -> list[str]:
 
 EXTRA_NOISE = Parameter(
     "extra_noise",
-    arguments.number_per_column(0, 1e6, "of at least 0, and finite"),
+    arguments.number_per_column(0, 1e6, "from 0 to 1,000,000"),
     "more noise than the residuals have, as a share of the column's variance; one number or {column: number}",
     "NULL",
 )
@@ -217,7 +222,7 @@ MASK = linear_mask(
         "the conditional means of conf given nonconf, whatever their shape, as far as a kernel model learns them",
         "with variant 1, and no extra_noise: means, variances and covariances exactly, over the rows where every "
         "conf column is present",
-        "with variants 2 and 4: every conf column has exactly its original values, in other rows",
+        "with variants 2 and 4: every conf column has exactly its original values, reordered",
         "given nonconf and its best prediction, the masked values of variant 1 tell nothing more about conf by any "
         "linear prediction",
     ),
