@@ -36,7 +36,8 @@ class Moments:
         total = np.asarray(sums, dtype=float)
         if n == 0:
             return cls(0, np.zeros(size), np.zeros((size, size)))
-        return cls(n, total / n, raw - np.outer(total, total) / n)
+        with np.errstate(invalid="ignore", over="ignore"):  # who reads it says what is wrong with infinity
+            return cls(n, total / n, raw - np.outer(total, total) / n)
 
     @classmethod
     def of(cls, rows: Array) -> Moments:

@@ -159,10 +159,28 @@ def fit(s: Array, x: Array, *, indicators: npt.NDArray[np.bool_] | None = None, 
         weights, zero, one = np.zeros((1, q)), np.zeros(q), np.ones(q)
         return Relation(none, none, np.zeros((1, 0)), one, weights, mean, zero, zero, one, True, none, none)
     with one_thread():
-        return _fit(s, x, indicators, discreet)
+        return _fit(s, x, indicators, discreet)[0]
 
 
-def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None, discreet: bool) -> Relation:
+def left_out_errors(s: Array, x: Array, *, indicators: npt.NDArray[np.bool_] | None = None) -> Array:
+    """What each row of ``x`` misses its prediction by, made by a model of all other rows: e_i/(1 - h_ii).
+
+    The model is an intruder's, who keeps nothing to himself: a line, and a curve through what the line leaves.
+    Width and γ are chosen on all rows.
+    """
+    with one_thread():
+        centre, scale = _centre_and_scale(s)
+        basis, sizes, _ = np.linalg.svd(_standardised(s, centre, scale), full_matrices=False)
+        basis = basis[:, sizes > sizes.max(initial=0.0) * 1e-10]
+        spare = 1 - 1 / len(x) - (basis**2).sum(axis=1)
+        centred = x - x.mean(axis=0)
+        line = (centred - basis @ (basis.T @ centred)) / np.maximum(spare, NO_RESIDUAL)[:, None]
+        if s.shape[1] == 0 or (line**2).sum() <= NO_RESIDUAL * (centred**2).sum():
+            return np.asarray(line)
+        return _fit(s, line, indicators, discreet=False)[1]
+
+
+def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None, discreet: bool) -> tuple[Relation, Array]:
     centre, sd = _centre_and_scale(s)
     scale = sd if indicators is None else np.where(indicators, 1.0, sd)
     x_centre, x_scale = _centre_and_scale(x)
@@ -189,6 +207,7 @@ def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None, discreet:
 
     weights, bias = np.zeros((len(landmarks), q)), np.zeros(q)
     r2, r2_left_out, freedom = np.zeros(q), np.zeros(q), np.ones(q)
+    errors = np.zeros((n, q))
     for width in np.unique(chosen):
         of_width = machine(z, width)
         best = _smoothest(*_gcv(of_width.features, tame))
@@ -199,6 +218,7 @@ def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None, discreet:
                 # The variance of y is 1, or 0 where X is constant.
                 variance, left_out = (y[:, j] ** 2).mean(), residuals / np.maximum(spare, NO_RESIDUAL)
                 r2[j], r2_left_out[j] = variance - (residuals**2).mean(), variance - (left_out**2).mean()
+                errors[:, j] = left_out
                 if not discreet or (r2[j] - r2_left_out[j] <= OVERFIT and spare.min() >= 1 - LEVERAGE):
                     break
     if small:
@@ -207,7 +227,8 @@ def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None, discreet:
         weights = np.column_stack([np.bincount(member.reshape(-1), column) for column in weights.T])
     exact = small or len(landmarks) < LANDMARKS  # landmarks that take in every distinct row approximate nothing
     weights, bias = weights * x_scale, x_centre + bias * x_scale
-    return Relation(centre, scale, landmarks, chosen, weights, bias, r2, r2_left_out, freedom, exact, low, high)
+    model = Relation(centre, scale, landmarks, chosen, weights, bias, r2, r2_left_out, freedom, exact, low, high)
+    return model, errors * x_scale
 
 
 def _gcv(features: Array, y: Array) -> tuple[Array, Array]:

@@ -85,7 +85,7 @@ def assign(function: str, catalog: Catalog, given: dict[str, Any], *, uses_nonco
     if uses_nonconf:
         taken = {column.name for column in [*conf, *by, *drop]}
         free = [column for column in source.columns or () if column.name not in taken]
-        chosen, levels = _nonconf(faults, catalog, source, named, free)
+        chosen, levels = choose_nonconf(faults, catalog, source, named, free)
         features = [feature for column in chosen for feature in features_of(column, levels)]
     faults.raise_if_any()
     return Roles(
@@ -121,9 +121,15 @@ def numeric(column: Column) -> sql.Expr:
     return name if column.type == "DOUBLE" else exp.TryCast(this=name, to=exp.DataType.build("DOUBLE"))
 
 
-def _nonconf(
-    faults: Faults, catalog: Catalog, source: Source, named: list[Column] | None, free: Sequence[Column]
+def choose_nonconf(
+    faults: Faults,
+    catalog: Catalog,
+    source: Source,
+    named: list[Column] | None,
+    free: Sequence[Column],
+    parameter: str = "nonconf",
 ) -> tuple[list[Column], dict[str, list[str]]]:
+    """The columns that a parameter names, else the ``free`` ones that can be used; and the levels of categories."""
     if named is None:
         categories = [column for column in free if column.is_category]
         levels = catalog.few_valued(source, categories, FEW_LEVELS)
@@ -135,14 +141,14 @@ def _nonconf(
             found = catalog.levels(source, column, MANY_LEVELS)
             if found is None:
                 faults.add(
-                    f"nonconf names column {quoted(column.name)}, which has more than {MANY_LEVELS} levels; "
+                    f"{parameter} names column {quoted(column.name)}, which has more than {MANY_LEVELS} levels; "
                     "group its levels, use it in by, or leave it out."
                 )
             else:
                 levels[column.name] = found
         elif column.type and not (column.is_numeric or column.is_boolean):
             faults.add(
-                f"nonconf names column {quoted(column.name)} of type {column.type}; it must be numeric, boolean, "
+                f"{parameter} names column {quoted(column.name)} of type {column.type}; it must be numeric, boolean, "
                 "text or enum. Turn it into a number in tbl, such as '(SELECT *, year(d) AS d_year FROM t)'."
             )
     return named, levels

@@ -26,8 +26,8 @@ from tests.laws import (
     random_table,
     residuals,
 )
-from tests.masks.conftest import forget
 from tests.masks.store import RESIDUALS, make
+from tests.one_connection import forget
 
 pytestmark = pytest.mark.core
 
