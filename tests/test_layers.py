@@ -15,7 +15,7 @@ LAYERS = [
     ("plan",),
     ("masks", "randomized"),
     ("assess",),
-    ("extension",),
+    ("extension", "gate"),
     ("__init__",),
     ("shell",),
 ]

@@ -1,0 +1,82 @@
+"""canonical_security(): whether a release tells more of conf than what was open anyway, by canonical correlations.
+
+CC(X|S) = CC(X|S,Y) and CC(X|S) ≥ CC(X|Y), S nonconf, X conf and Y conf as released (Al-Ahmadi 2006, 5.3 and 5.4); or
+the same with û = E(X|S) in place of S (6.20, 6.21), which sees relations that are not linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ppduck.assess._learning import row_types
+from ppduck.assess._measuring import MODEL, PIECES, TAKES, TOLERANCE, Piece, pieces_of, planned
+from ppduck.kernels.prediction import canonical_correlation, canonical_gain_by_chance, rank
+from ppduck.kernels.relation import fit
+from ppduck.plan.catalog import Catalog
+from ppduck.plan.pairs import CONF, KEY, MASKED, NONCONF, ORIGINAL
+from ppduck.plan.registry import Function, register
+from ppduck.values import Array, Moments
+
+NAME = "canonical_security"
+SOLVE = "ppduck_canonical_security"
+COLUMNS = {
+    "piece": "VARCHAR",
+    "measure": "VARCHAR",
+    "value": "DOUBLE",
+    "tolerance": "DOUBLE",
+    "holds": "BOOLEAN",
+    "rows": "BIGINT",
+    "meaning": "VARCHAR",
+}
+GIVES, ARROW = row_types(COLUMNS)
+
+
+def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+    return planned(NAME, catalog, given, SOLVE, COLUMNS)
+
+
+def solve(specification: str, _: int, *told: Array | None) -> list[dict[str, Any]]:
+    return [row for piece in pieces_of(specification, *told) for row in _conditions(piece)]
+
+
+def _conditions(piece: Piece) -> Iterator[dict[str, Any]]:
+    q, n = piece.q, piece.n
+    moments, p, told = piece.moments, piece.p, "nonconf"
+    if moments is None:
+        s, indicators = piece.inputs
+        fitted = fit(s, piece.x, indicators=indicators).predict(s)
+        moments, p, n, told = Moments.of(np.column_stack([fitted, piece.x, piece.y])), q, len(s), "E(conf | nonconf)"
+    s_, x, y = range(p), range(p, p + q), range(p + q, p + 2 * q)
+    by_s, by_sy, by_y = (canonical_correlation(moments, x, by) for by in (s_, [*s_, *y], y))
+    asked = piece.spec["tolerance"]
+    fit_to_n = canonical_gain_by_chance(n, by_s, rank(moments, s_), q, q)
+    tolerance = fit_to_n if asked is None else asked
+
+    def row(measure: str, value: float, meaning: str, holds: bool | None = None) -> dict[str, Any]:
+        limit = None if holds is None else tolerance
+        return {
+            "piece": piece.label, "measure": measure, "value": value, "tolerance": limit, "holds": holds, "rows": n,
+            "meaning": meaning,
+        }  # fmt: skip
+
+    yield row("cc_x_s", by_s, f"how well {told} tells conf, before anything is released")
+    yield row("cc_x_sy", by_sy, f"how well {told} and the masked columns tell it together")
+    yield row("cc_x_y", by_y, "how well the masked columns alone tell it")
+    gain, excess = by_sy - by_s, by_y - by_s
+    yield row("cc_gain", gain, f"cc_x_sy - cc_x_s: what the release adds to {told}; should be 0", gain <= tolerance)
+    yield row("cc_excess", excess, "cc_x_y - cc_x_s: should not be above 0", excess <= tolerance)
+
+
+FUNCTION = register(
+    Function(
+        NAME,
+        (ORIGINAL, MASKED, CONF, NONCONF, KEY, MODEL, PIECES, TOLERANCE),
+        plan,
+        "Canonical correlations of conf with nonconf, with the release and with both; whether the release adds any.",
+        "Sarathy & Muralidhar 2002; Al-Ahmadi 2006, (5.3), (5.4), (6.20), (6.21)",
+    )
+)
+UDF = (SOLVE, solve, TAKES, GIVES, ARROW)

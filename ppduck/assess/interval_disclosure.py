@@ -1,0 +1,230 @@
+"""interval_disclosure(): the share of original values that lie in a window around their masked value.
+
+An intruder who takes the original to be near the masked value is right that often (Mateo-Sanz, Sebé & Domingo-Ferrer
+2004; Mateo-Sanz, Domingo-Ferrer & Sebé 2005). For p = 1 … 10 %, averaged, n pairs, original x, masked y:
+
+'rank'       with r the rank of y among all masked values (equal ones share their mean rank) and w = p·n/100, x lies
+             between the masked values of ranks r - w and r + w: #(masked ≤ x) ≥ r - w and #(masked < x) + 1 ≤ r + w;
+             a window that reaches beyond rank 1 or n has no end there
+'sd'         |x - y| ≤ p % of the standard deviation of the originals
+'agreement'  x = y, for categories
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from ppduck.assess._learning import row_types
+from ppduck.errors import Faults, listed
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan import statistics
+from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.catalog import Catalog
+from ppduck.plan.pairs import COLUMNS as COMPARED
+from ppduck.plan.pairs import COUNT, KEY, MASKED, ORIGINAL, Pairs
+from ppduck.plan.registry import Function, register
+from ppduck.values import Array
+
+NAME = "interval_disclosure"
+SOLVE = "ppduck_interval_disclosure"
+COLUMNS = {
+    "column": "VARCHAR",
+    "window": "VARCHAR",
+    "share": "DOUBLE",
+    "narrowest": "DOUBLE",
+    "widest": "DOUBLE",
+    "rows": "BIGINT",
+    "meaning": "VARCHAR",
+}
+GIVES, ARROW = row_types(COLUMNS)
+# Specification, number of pairs; pairs without NULL, largest absolute values, and what is counted in each window.
+TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 5]
+LARGEST = 1e150  # what can be squared, and summed
+FEWEST = 2
+TOGETHER = "all, on average"
+_MEANING = {
+    "rank": "share of originals between the masked values that rank p % of the rows below and above their own",
+    "sd": "share of originals within p % of the column's standard deviation of their masked value",
+    "agreement": "share of originals that are equal to their masked value",
+}
+
+
+def _percents(value: Any) -> list[float]:
+    numbers = value if isinstance(value, list) else [value]
+    for each in numbers:
+        if isinstance(each, bool) or not isinstance(each, (int, float, Decimal)) or not 0 < each <= 100:
+            raise MisreadError("takes percentages above 0 and up to 100, such as [1, 5, 10]")
+    if not numbers:
+        raise MisreadError("is empty; it takes percentages, such as [1, 5, 10]")
+    return sorted({float(each) for each in numbers})
+
+
+DEFAULT = [float(p) for p in range(1, 11)]
+PERCENTS = Parameter(
+    "percents",
+    _percents,
+    "half the width of the windows, in % of the rows for ranks and of the standard deviation; the share is their mean",
+    "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]",
+)
+
+
+def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+    pairs = Pairs(NAME, catalog, given)
+    pairs.use_columns(categories=True)
+    pairs.faults.raise_if_any()
+    percents = given.get("percents", DEFAULT)
+    statement = pairs.statement()
+    # Each column is sorted by itself: the tables are matched once, and no key is carried along.
+    names = ["_pp_piece", *pairs.value_names, *pairs.category_names]
+    statement.step("_pp_kept", sql.select([sql.column(name) for name in names], '"_pp_pairs"'), materialized=True)
+    pairs.told(statement, _looks(pairs), '"_pp_kept"')
+    numbers = range(len(pairs.numbers))
+    for j in numbers:
+        statement.step(f"_pp_rank{j}", _rank_counts(j, percents), materialized=True)
+    nothing = "[]::DOUBLE[]"
+    ranks = [f'(SELECT "_pp_counts" FROM "_pp_rank{j}")' for j in numbers]
+    told = [COUNT, *(f'any_value("{name}")' for name in ("_pp_peaks", "_pp_agreed"))]
+    if pairs.numbers:
+        statement.step("_pp_near", _near_counts(len(pairs.numbers), percents), materialized=True)
+        told += [f"flatten([{', '.join(ranks)}])", '(SELECT "_pp_counts" FROM "_pp_near")']
+    else:
+        told += [nothing, nothing]
+    return pairs.rows(statement, SOLVE, told, COLUMNS, percents=percents)
+
+
+def _looks(pairs: Pairs) -> dict[str, sql.Expr]:
+    """Aggregates over all pairs, each a list: what is too large, standard deviations, categories that agree."""
+    # An aggregate of its own raises where it meets infinity; those are refused later, by name.
+    deviations = [
+        sql.raw(f'coalesce(stddev_samp("_pp_x{j}") FILTER (abs("_pp_x{j}") < {LARGEST!r}), 0)')
+        for j in range(len(pairs.numbers))
+    ]
+    agreed = [sql.raw(f'count(*) FILTER ("_pp_a{j}" = "_pp_b{j}")') for j in range(len(pairs.categories))]
+    return {
+        "_pp_peaks": statistics.peaks([sql.column(name) for name in pairs.value_names]),
+        "_pp_sd": sql.array(deviations, "DOUBLE"),
+        "_pp_agreed": sql.array(agreed, "DOUBLE"),
+    }
+
+
+def _rank_counts(j: int, percents: list[float]) -> str:
+    """How many originals of a column are in their window, for each width.
+
+    Twice the rank of y, r2, is the number of masked values before its equals and up to them, plus one. Originals and
+    masked values then stand in one order, in which each original counts the masked ones up to it, and before it.
+    """
+    ranked = (
+        f'SELECT "_pp_x{j}" AS x, "_pp_y{j}" AS y, rank() OVER (ORDER BY "_pp_y{j}" ASC) + '
+        f'count(*) OVER (ORDER BY "_pp_y{j}" ASC) AS r2 FROM "_pp_kept" WHERE "_pp_piece" IS NOT NULL'
+    )
+    union = (
+        f"SELECT x AS v, r2, NULL::TINYINT AS masked FROM ({ranked}) UNION ALL "
+        f'SELECT "_pp_y{j}", NULL, 1 FROM "_pp_kept" WHERE "_pp_piece" IS NOT NULL'
+    )
+    counted = (
+        "SELECT r2, masked, count(masked) OVER (ORDER BY v ASC) AS upto, "
+        "count(masked) OVER (ORDER BY v ASC, masked ASC NULLS FIRST ROWS UNBOUNDED PRECEDING) AS before "
+        f"FROM ({union})"
+    )
+    number = '(SELECT "_pp_n" AS n FROM "_pp_told" WHERE "_pp_piece" IS NOT NULL)'
+    inside = []
+    for p in percents:
+        width = f"({p!r}::DOUBLE * n / 50)"
+        low, high = (
+            f"r2 - 2 * upto <= {width} OR r2 - 2 < {width}",
+            f"2 * before + 2 - r2 <= {width} OR 2 * n - r2 < {width}",
+        )
+        inside.append(f"count(*) FILTER (({low}) AND ({high}))")
+    source = f"({counted}) CROSS JOIN {number}"
+    return f'SELECT [{", ".join(inside)}]::DOUBLE[] AS "_pp_counts" FROM {source} WHERE masked IS NULL'
+
+
+def _near_counts(columns: int, percents: list[float]) -> str:
+    """How many originals are near their masked value, for each column and width."""
+    sd = ", ".join(f'"_pp_sd"[{j + 1}] AS sd{j}' for j in range(columns))
+    inside = [
+        f'count(*) FILTER (abs("_pp_x{j}" - "_pp_y{j}") <= sd{j} * {p!r}::DOUBLE / 100)'
+        for j in range(columns)
+        for p in percents
+    ]
+    deviations = f'(SELECT {sd} FROM "_pp_told" WHERE "_pp_piece" IS NOT NULL)'
+    return (
+        f'SELECT [{", ".join(inside)}]::DOUBLE[] AS "_pp_counts" FROM "_pp_kept" CROSS JOIN {deviations} '
+        'WHERE "_pp_piece" IS NOT NULL'
+    )
+
+
+def solve(
+    specification: str,
+    _: int,
+    counts: Array | None,
+    peaks: Array | None,
+    agreed: Array | None,
+    ranks: Array | None,
+    near: Array | None,
+) -> list[dict[str, Any]]:
+    spec = json.loads(specification)
+    faults = Faults(NAME, spec["table"])
+    n = int(counts[0]) if counts is not None and len(counts) else 0
+    if n < FEWEST:
+        raise faults.refuse(f"{n} pairs without NULL are too few to measure by; {FEWEST} are needed.")
+    assert peaks is not None
+    assert agreed is not None
+    assert ranks is not None
+    assert near is not None
+    names = spec["columns"]
+    # DuckDB holds NaN to be the largest of all.
+    bad = [
+        label
+        for label, peak in zip([*names, *(f"masked {c}" for c in names)], peaks, strict=True)
+        if not peak < LARGEST
+    ]
+    if bad:
+        raise faults.refuse(f"NaN, infinity or a number too large to square is in {listed(bad)}; replace it by NULL.")
+    percents = spec["percents"]
+    shares = {window: told.reshape(-1, len(percents)) / n for window, told in (("rank", ranks), ("sd", near))}
+    rows = [
+        _row(name, window, shares[window][j], n, percents) for j, name in enumerate(names) for window in ("rank", "sd")
+    ]
+    shares["agreement"] = agreed.reshape(-1, 1) / n
+    rows += [_row(name, "agreement", shares["agreement"][j], n, percents) for j, name in enumerate(spec["categories"])]
+    return [*rows, *_together(shares, n, percents)]
+
+
+def _together(shares: dict[str, Array], n: int, percents: list[float]) -> Iterator[dict[str, Any]]:
+    for window, of_columns in shares.items():
+        if len(of_columns):
+            yield _row(TOGETHER, window, of_columns.mean(axis=0), n, percents)
+
+
+def _row(column: str, window: str, shares: Array, n: int, percents: list[float]) -> dict[str, Any]:
+    widths = (
+        f"p = {percents[0]:g}" if len(percents) == 1 else f"{len(percents)} p from {percents[0]:g} to {percents[-1]:g}"
+    )
+    of_p = "" if window == "agreement" else f", mean over {widths}"
+    return {
+        "column": column,
+        "window": window,
+        "share": float(np.mean(shares)),
+        "narrowest": float(shares[0]),
+        "widest": float(shares[-1]),
+        "rows": n,
+        "meaning": f"lower is safer: {_MEANING[window]}{of_p}",
+    }
+
+
+FUNCTION = register(
+    Function(
+        NAME,
+        (ORIGINAL, MASKED, COMPARED, KEY, PERCENTS),
+        plan,
+        "The share of original values inside a window around their masked value, by ranks and by standard deviations.",
+        "Mateo-Sanz, Domingo-Ferrer & Sebé 2005",
+    )
+)
+UDF = (SOLVE, solve, TAKES, GIVES, ARROW)

@@ -1,0 +1,224 @@
+"""record_linkage(): how many masked records can be given back to the persons they came from.
+
+An intruder who knows some columns of everybody links each masked record to the nearest original one (Domingo-Ferrer &
+Torra 2001), by standardised Euclidean distance, by Mahalanobis distance (Torra, Abowd & Domingo-Ferrer 2006) or by the
+probabilities of Fellegi & Sunter (1969). Categories count by agreement.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ppduck.assess import _fellegi_sunter
+from ppduck.assess._learning import row_types
+from ppduck.errors import Faults, PpduckError, quoted
+from ppduck.kernels import linkage
+from ppduck.plan import arguments
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.catalog import Catalog
+from ppduck.plan.pairs import COLUMNS as COMPARED
+from ppduck.plan.pairs import KEY, MASKED, ORIGINAL, Pairs
+from ppduck.plan.registry import Function, register
+from ppduck.plan.roles import MANY_LEVELS
+from ppduck.values import Array
+
+NAME = "record_linkage"
+SOLVE, SOLVE_RECORDS = "ppduck_record_linkage", "ppduck_linked_records"
+COLUMNS = {
+    "method": "VARCHAR",
+    "without": "VARCHAR",
+    "linked": "DOUBLE",
+    "linked_share": "DOUBLE",
+    "chance_share": "DOUBLE",
+    "records": "BIGINT",
+    "among": "BIGINT",
+    "meaning": "VARCHAR",
+}
+GIVES, ARROW = row_types(COLUMNS)
+MEANING = (
+    "masked records whose own original is the nearest of all, ties shared; lower is safer, chance_share is guessing"
+)
+MOST_WORK = 5e13  # what pairs times dimensions may come to: about 40 minutes on two cores
+DISTANCE, MAHALANOBIS, PROBABILISTIC = METHODS = ("distance", "mahalanobis", "probabilistic")
+
+
+def _sample_size(value: Any) -> int:
+    if arguments.integer(value) < 1:
+        raise MisreadError("must be at least 1")
+    return int(value)
+
+
+METHOD = Parameter("method", arguments.choice(*METHODS), "'distance', 'mahalanobis' or 'probabilistic'", "'distance'")
+DETAIL = Parameter(
+    "detail",
+    arguments.choice("columns", "records"),
+    "'columns' tells what each column contributes, by leaving it out; 'records' gives the keys, and which are linked",
+    "NULL",
+)
+SAMPLE = Parameter(
+    "sample", _sample_size, "how many masked records to seek the originals of, each among all; by default all", "NULL"
+)
+
+
+def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+    pairs = Pairs(NAME, catalog, given)
+    pairs.use_columns(categories=True)
+    if "columns" not in given and pairs.categories:
+        few = catalog.few_valued(pairs.original, pairs.categories, MANY_LEVELS)
+        pairs.categories = [c for c in pairs.categories if c.name in few or not c.is_category]
+    pairs.faults.raise_if_any()
+    statement = pairs.statement()
+    values = [sql.column(name) for name in pairs.value_names]
+    # A category's value as a number of its own: 53 bits of a hash.
+    values += [sql.raw(f"(hash({name}) >> 11)::DOUBLE") for name in pairs.category_names]
+    values.append(sql.raw('("_pp_key" >> 11)::DOUBLE'))
+    lists = {f"_pp_l{i}": sql.call("list", value) for i, value in enumerate(values)}
+    told = ", ".join(f'any_value("{name}")' for name in lists)
+    records = given.get("detail") == "records"
+    if records:
+        lists |= {f"_pp_l_{name}": sql.call("list", sql.column(name)) for name in pairs.key_names}
+    pairs.told(statement, lists)
+    more = {name: given.get(name) for name in ("method", "detail", "sample")} | {
+        "method": given.get("method", DISTANCE)
+    }
+    flat = f"flatten([{told}])"
+    if not records:
+        return pairs.rows(statement, SOLVE, [flat], COLUMNS if "detail" in given else _short(COLUMNS), **more)
+    return _records(pairs, statement, flat, more)
+
+
+def _short(columns: dict[str, str]) -> list[str]:
+    return [name for name in columns if name != "without"]
+
+
+def _records(pairs: Pairs, statement: sql.Statement, flat: str, more: dict[str, Any]) -> str:
+    """The key of every record, and the part of it that was linked."""
+    pairs.check(statement)
+    keys = [f'unnest(any_value("_pp_l_{name}")) AS {sql.render(sql.name(column.name))}'
+            for name, column in zip(pairs.key_names, pairs.key, strict=True)]  # fmt: skip
+    told = sql.render(sql.text(pairs.specification(**more)))
+    credits = f'unnest({SOLVE_RECORDS}({told}, any_value("_pp_matched"), {flat})) AS "linked"'
+    source = '"_pp_told" CROSS JOIN "_pp_check" WHERE "_pp_piece" IS NOT NULL'
+    rows = f"SELECT {', '.join([*keys, credits])} FROM {source}"
+    return statement.finish(f'SELECT * FROM ({rows}) WHERE "linked" IS NOT NULL')
+
+
+class Records:
+    """Both sides of the pairs, as the UDF is told of them."""
+
+    def __init__(self, specification: str, flat: Array | None) -> None:
+        self.spec = json.loads(specification)
+        q, c = len(self.spec["columns"]), len(self.spec["categories"])
+        self.method = self.spec["method"]
+        if flat is None or not len(flat):
+            raise self.refuse("there is no pair of rows without NULL to link.")
+        table = flat.reshape(2 * (q + c) + 1, -1)
+        self.x, self.y = table[:q].T, table[q : 2 * q].T
+        self.codes = [self._codes(name, table[2 * q + j], table[2 * q + c + j]) for j, name in
+                      enumerate(self.spec["categories"])]  # fmt: skip
+        self.n = table.shape[1]
+        for name, column in zip(self.spec["columns"] * 2, table[: 2 * q], strict=True):
+            if not np.isfinite(column).all():
+                raise self.refuse(f"column {quoted(name)} holds NaN or infinity; replace it by NULL.")
+        size = self.spec["sample"]
+        self.sought: npt.NDArray[np.intp] = np.arange(self.n)
+        if size is not None and size < self.n:
+            # The least hashes of keys: the same records whatever the order of rows.
+            self.sought = np.sort(np.argsort(table[-1], kind="stable")[:size])
+
+    def refuse(self, fault: str) -> Exception:
+        return Faults(self.spec["function"], self.spec["table"]).refuse(fault)
+
+    def _codes(self, name: str, before: Array, after: Array) -> npt.NDArray[np.intp]:
+        """One code a value, the same on both sides, as (n, 2)."""
+        levels, codes = np.unique(np.concatenate([before, after]), return_inverse=True)
+        if len(levels) > MANY_LEVELS and self.method != PROBABILISTIC:
+            raise self.refuse(
+                f"column {quoted(name)} has {len(levels)} different values, more than the {MANY_LEVELS} that count by "
+                "agreement; group them, or leave the column out."
+            )
+        return codes.reshape(2, -1).T
+
+    def credits(self, without: str | None = None) -> Array:
+        """The part of each sought record that was linked rightly."""
+        numbers = [j for j, name in enumerate(self.spec["columns"]) if name != without]
+        named = zip(self.spec["categories"], self.codes, strict=True)
+        codes = [code for name, code in named if name != without]
+        before, after = (
+            np.column_stack([code[:, side] for code in codes]) if codes else np.empty((self.n, 0), dtype=np.intp)
+            for side in (0, 1)
+        )
+        x, y = self.x[:, numbers], self.y[:, numbers]
+        if self.method == PROBABILISTIC:
+            return self._by_probability(x, y, before, after)[self.sought]
+        scaled = (linkage.whitened if self.method == MAHALANOBIS else linkage.standardised)(x, y)
+        agreeing = linkage.agreement(before, after)
+        original, masked = (np.column_stack(side) for side in zip(scaled, agreeing, strict=True))
+        if linkage.work(self.n, len(self.sought), original.shape[1]) > MOST_WORK:
+            raise self.refuse(
+                f"{len(self.sought)} records in {original.shape[1]} dimensions, a category counting one a level, "
+                f"may take hours to find among {self.n}; seek some of them with sample := 10000, or name fewer columns."
+            )
+        return linkage.linked(original, masked, rows=self.sought)
+
+    def _by_probability(self, x: Array, y: Array, before: npt.NDArray[np.intp], after: npt.NDArray[np.intp]) -> Array:
+        if self.n > _fellegi_sunter.MAX_ROWS:
+            raise self.refuse(
+                f"the probabilistic method takes at most {_fellegi_sunter.MAX_ROWS:,} rows, and there are {self.n:,}; "
+                "compare a part of both tables, such as '(FROM t WHERE hash(id) % 10 = 0)', which links a larger "
+                "share than all rows would, as there are fewer to choose among."
+            )
+        try:
+            return _fellegi_sunter.linked(x, y, before, after)
+        except PpduckError as error:
+            raise self.refuse(str(error)) from None
+
+
+def solve(specification: str, _: int, flat: Array | None) -> list[dict[str, Any]]:
+    records = Records(specification, flat)
+    return list(_rows(records))
+
+
+def _rows(records: Records) -> Iterator[dict[str, Any]]:
+    names = [*records.spec["columns"], *records.spec["categories"]]
+    left_out = [None, *(names if records.spec["detail"] == "columns" and len(names) > 1 else [])]
+    for without in left_out:
+        found = records.credits(without)
+        yield {
+            "method": records.method,
+            "without": without,
+            "linked": float(found.sum()),
+            "linked_share": float(found.mean()),
+            "chance_share": 1 / records.n,
+            "records": len(found),
+            "among": records.n,
+            "meaning": MEANING,
+        }
+
+
+def solve_records(specification: str, _: int, flat: Array | None) -> list[float | None]:
+    records = Records(specification, flat)
+    result = np.full(records.n, np.nan)
+    result[records.sought] = records.credits()
+    return [None if np.isnan(value) else float(value) for value in result]
+
+
+FUNCTION = register(
+    Function(
+        NAME,
+        (ORIGINAL, MASKED, COMPARED, KEY, METHOD, DETAIL, SAMPLE),
+        plan,
+        "How many masked records link back to their originals, by distance, Mahalanobis or Fellegi-Sunter.",
+        "Domingo-Ferrer & Torra 2001; Torra, Abowd & Domingo-Ferrer 2006; Fellegi & Sunter 1969",
+    )
+)
+_TAKES = ["VARCHAR", "BIGINT", "DOUBLE[]"]
+UDF = (SOLVE, solve, _TAKES, GIVES, ARROW)
+UDF_RECORDS = (SOLVE_RECORDS, solve_records, _TAKES, "DOUBLE[]", pa.list_(pa.float64()))

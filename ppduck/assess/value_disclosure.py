@@ -1,0 +1,64 @@
+"""value_disclosure(): how much of each confidential column can be predicted, without and with the release.
+
+R² of X by S, by Y, and by S and Y (Sarathy & Muralidhar, sufficiency-based noise addition); the last exceeds the first
+by what a release gives away.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ppduck.assess._learning import row_types
+from ppduck.assess._measuring import MODEL, PIECES, TAKES, pieces_of, planned
+from ppduck.assess._prediction import Predicted, predicted
+from ppduck.plan.catalog import Catalog
+from ppduck.plan.pairs import CONF, KEY, MASKED, NONCONF, ORIGINAL
+from ppduck.plan.registry import Function, register
+from ppduck.values import Array
+
+NAME = "value_disclosure"
+SOLVE = "ppduck_value_disclosure"
+COLUMNS = {
+    "column": "VARCHAR",
+    "r2_s": "DOUBLE",
+    "r2_y": "DOUBLE",
+    "r2_sy": "DOUBLE",
+    "gain": "DOUBLE",
+    "rows": "BIGINT",
+    "meaning": "VARCHAR",
+}
+GIVES, ARROW = row_types(COLUMNS)
+
+
+def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+    return planned(NAME, catalog, given, SOLVE, COLUMNS)
+
+
+def solve(specification: str, _: int, *told: Array | None) -> list[dict[str, Any]]:
+    return [_row(found) for found in predicted(pieces_of(specification, *told))]
+
+
+def _row(found: Predicted) -> dict[str, Any]:
+    by_s, by_y, by_sy = (found.r2(by) for by in ("s", "y", "sy"))
+    gain = by_sy - by_s
+    return {
+        "column": found.column,
+        "r2_s": by_s,
+        "r2_y": by_y,
+        "r2_sy": by_sy,
+        "gain": gain,
+        "rows": found.n,
+        "meaning": "share that nonconf, the release, both predict; gain, what the release adds, should be 0",
+    }
+
+
+FUNCTION = register(
+    Function(
+        NAME,
+        (ORIGINAL, MASKED, CONF, NONCONF, KEY, MODEL, PIECES),
+        plan,
+        "The share of each conf column that can be predicted from nonconf, from its masked values, and from both.",
+        "Sarathy & Muralidhar 2002; Al-Ahmadi 2006, (5.5)",
+    )
+)
+UDF = (SOLVE, solve, TAKES, GIVES, ARROW)

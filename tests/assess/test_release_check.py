@@ -1,0 +1,167 @@
+"""release_check(): the figures of the other functions against limits, in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from ppduck.assess.release_check import DEFAULTS, RULES
+from tests.laws import insert
+
+pytestmark = pytest.mark.core
+Ask = Callable[[str], list[dict[str, Any]]]
+CALL = "FROM release_check('t', '{}', conf=['x1', 'x2'], key='id'{})"
+# The same figures, asked of the functions themselves.
+DIRECT = {
+    "linkage": "SELECT linked_share FROM record_linkage('t', '{0}', columns=['x1', 'x2'], key='id')",
+    "mahalanobis": "SELECT linked_share FROM record_linkage('t', '{0}', columns=['x1', 'x2'], key='id', method='mahalanobis')",
+    "probabilistic": "SELECT linked_share FROM record_linkage('t', '{0}', columns=['x1', 'x2'], key='id', method='probabilistic')",
+    "cc_gain": "SELECT value FROM canonical_security('t', '{0}', conf=['x1', 'x2'], key='id') WHERE measure = 'cc_gain'",
+    "cc_excess": "SELECT value FROM canonical_security('t', '{0}', conf=['x1', 'x2'], key='id') WHERE measure = 'cc_excess'",
+    "r2_gain": "SELECT max(gain) FROM value_disclosure('t', '{0}', conf=['x1', 'x2'], key='id')",
+    "r2": "SELECT max(r2_sy) FROM value_disclosure('t', '{0}', conf=['x1', 'x2'], key='id')",
+    "interval": "SELECT max(share) FROM interval_disclosure('t', '{0}', columns=['x1', 'x2'], key='id') WHERE \"window\" = 'rank'",
+    "averaging": "SELECT max(gain) FROM averaging_attack('t', '{0}', conf=['x1', 'x2'], key='id')",
+    "information_loss": "SELECT value FROM information_loss('t', '{0}', columns=['x1', 'x2'], key='id') WHERE component = 'information_loss'",
+    "mean": "SELECT max(abs(difference)) FROM moments_check('t', '{0}', columns=['x1', 'x2']) WHERE statistic = 'mean'",
+    "covariance": "SELECT max(abs(difference)) FROM moments_check('t', '{0}', columns=['x1', 'x2']) WHERE statistic = 'covariance'",
+}
+
+
+@pytest.fixture
+def release(con: duckdb.DuckDBPyConnection) -> str:
+    """An EGADP release of t, 200 rows of two open and two confidential columns."""
+    rng = np.random.default_rng(8)
+    s = rng.normal(size=(200, 2))
+    x = s @ np.array([[0.7, 0.2], [0.1, 0.5]]) + rng.normal(size=(200, 2))
+    insert(con, "t", ["s1", "s2", "x1", "x2"], np.column_stack([s, x]) * [1, 5, 1000, 0.01] + [0, 100, 1e4, -3])
+    con.execute("CREATE TABLE release AS FROM egadp_mask('t', conf=['x1', 'x2'], nonconf=['s1', 's2'], key='id')")
+    return "release"
+
+
+def verdicts(rows: list[dict[str, Any]]) -> dict[str, bool]:
+    return {row["rule"]: row["passed"] for row in rows}
+
+
+def test_an_egadp_release_passes_and_a_copy_does_not(ask: Ask, release: str) -> None:
+    rows = ask(CALL.format(release, ""))
+    assert verdicts(rows) == dict.fromkeys(DEFAULTS, True)
+    assert list(rows[0]) == ["rule", "limit", "value", "passed", "meaning"]
+    assert all("lower is safer" in row["meaning"] for row in rows)
+    copied = ask(CALL.format("t", ""))
+    assert verdicts(copied) == dict.fromkeys(DEFAULTS, False)
+    assert {row["rule"]: row["value"] for row in copied}["linkage"] == 1
+    [row] = ask(CALL.format("t", ", limits={'r2': 0.99}"))
+    assert (row["rule"], row["limit"], row["passed"]) == ("r2", 0.99, False)
+    assert row["value"] == pytest.approx(1)
+
+
+def test_every_rule_is_the_figure_of_its_function(con: duckdb.DuckDBPyConnection, ask: Ask, release: str) -> None:
+    assert set(DIRECT) == set(RULES)
+    limits = ", ".join(f"'{rule}': {1 if RULES[rule].most == 1 else 1000}" for rule in DIRECT)
+    rows = ask(CALL.format(release, f", limits={{{limits}}}"))
+    assert [row["rule"] for row in rows] == list(DIRECT)  # in the order of the limits
+    for row in rows:
+        [(value,)] = con.execute(DIRECT[row["rule"]].format(release)).fetchall()
+        assert row["value"] == pytest.approx(value, rel=1e-9, abs=1e-12)
+        assert row["passed"]
+        assert RULES[row["rule"]].function in row["meaning"]
+
+
+def test_a_limit_counts_to_the_last_digit_but_for_rounding(ask: Ask, release: str) -> None:
+    [row] = ask(CALL.format(release, ", limits={'interval': 1}"))
+    for limit, passed in ((row["value"], True), (row["value"] - 5e-10, True), (row["value"] - 2e-9, False)):
+        assert verdicts(ask(CALL.format(release, f", limits={{'interval': {limit!r}}}"))) == {"interval": passed}
+
+
+def test_what_chance_allows_can_be_asked_for_beside_limits(ask: Ask, release: str) -> None:
+    gain, excess, linkage = ask(CALL.format(release, ", limits={'cc_gain': NULL, 'cc_excess': NULL, 'linkage': 0.1}"))
+    tolerance = {
+        row["measure"]: row["tolerance"]
+        for row in ask(f"FROM canonical_security('t', '{release}', conf=['x1', 'x2'], key='id')")
+    }
+    assert (gain["limit"], excess["limit"]) == (tolerance["cc_gain"], tolerance["cc_excess"])
+    assert linkage["limit"] == 0.1
+
+
+def test_limits_may_be_a_map_or_a_parameter(con: duckdb.DuckDBPyConnection, ask: Ask, release: str) -> None:
+    [row] = ask(CALL.format(release, ", limits=MAP {'r2': 1}"))
+    assert (row["rule"], row["limit"]) == ("r2", 1)
+    call = CALL.format(release, "").replace(")", ", limits := ?)")
+    found = con.execute(call, [{"r2": 0.5}]).fetchall()
+    assert [row[:2] for row in found] == [("r2", 0.5)]
+
+
+def test_a_view_is_also_held_to_the_attack_by_averaging(con: duckdb.DuckDBPyConnection, ask: Ask, release: str) -> None:
+    con.execute("CREATE VIEW live AS SELECT * REPLACE (3000 * random() AS x1, 0.01 * random() AS x2) FROM t")
+    found = verdicts(ask(CALL.format("live", "")))
+    assert list(found) == [*DEFAULTS, "averaging"]
+    con.execute("CREATE OR REPLACE VIEW live AS SELECT * REPLACE (x1 + 3000 * random() AS x1) FROM t")
+    assert not verdicts(ask(CALL.format("live", "")))["averaging"]
+    con.execute(
+        "CREATE OR REPLACE VIEW live AS FROM egadp_mask('t', conf=['x1', 'x2'], nonconf=['s1', 's2'], key='id')"
+    )
+    assert all(verdicts(ask(CALL.format("live", ""))).values())
+
+
+def test_nonconf_is_what_the_intruder_knows(ask: Ask, release: str) -> None:
+    """A release made with s1 tells of it to those who do not know it."""
+    known, unknown = (
+        ask(CALL.format(release, f", nonconf=[{names}], limits={{'r2_gain': 0.01}}"))[0]
+        for names in ("'s1', 's2'", "'s2'")
+    )
+    assert known["passed"]
+    assert not unknown["passed"]
+
+
+def test_what_cannot_be_measured_fails(con: duckdb.DuckDBPyConnection, ask: Ask, release: str) -> None:
+    """moments_check has no means to compare where one side has no complete rows."""
+    con.execute("CREATE TABLE empty AS SELECT * REPLACE (NULL::DOUBLE AS x1) FROM t")
+    [row] = ask(CALL.format("empty", ", limits={'mean': 5}"))
+    assert (row["value"], row["passed"]) == (None, False)
+    con.execute("CREATE TABLE infinite AS SELECT * REPLACE (if(id = 3, 'inf'::DOUBLE, x1) AS x1) FROM t")
+    [row] = ask(CALL.format("infinite", ", limits={'mean': 5}"))
+    assert not row["passed"]
+
+
+def test_one_column_and_no_other(con: duckdb.DuckDBPyConnection, ask: Ask, release: str) -> None:
+    con.execute("CREATE TABLE one AS SELECT id, x1 FROM t; CREATE TABLE other AS SELECT id, x1 FROM release")
+    rows = ask("FROM release_check('one', 'other', conf='x1', key='id')")
+    assert set(verdicts(rows)) == set(DEFAULTS)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            CALL.format("release", ", limits={'linkag': 0.05}"),
+            'limits names rule "linkag", which does not exist. Did you mean "linkage"? Rules: "linkage", "mahalanobis"',
+        ),
+        (CALL.format("release", ", limits={'linkage': 5}"), 'rule "linkage" must be from 0 to 1, a share and no percentage, got 5'),
+        (CALL.format("release", ", limits={'mean': -1}"), 'the limit of rule "mean" must be of at least 0, got -1'),
+        (CALL.format("release", ", limits={'linkage': NULL}"), 'the limit of rule "linkage" takes a number from 0 to 1'),
+        (CALL.format("release", ", limits={'mean': 'inf'::DOUBLE}"), 'the limit of rule "mean" must be of at least 0, got inf'),
+        (CALL.format("release", ", limits=0.05"), "limits takes rules with their limits, such as"),
+        (CALL.format("release", ", limits=MAP {}"), "limits takes rules with their limits, such as"),
+        (CALL.format("release", "").replace("'id'", "'ident'"), 'key names column "ident", which does not exist'),
+        (CALL.format("release", "").replace("'x2'", "'x9'"), 'conf names column "x9", which does not exist. Did you mean "x'),
+        (CALL.format("release", ", nonconf=['x1']"), 'column "x1" is in both conf and nonconf'),
+        (CALL.format("relase", ""), 'the planner cannot see "relase". Did you mean "release"?'),
+        (CALL.format("(FROM release WHERE id < 100)", ""), "100 of the 200 rows of \"t\" have no partner"),
+        ("FROM release_check('t', 'release', conf='x1')", "parameter 'key' is missing"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(con: duckdb.DuckDBPyConnection, release: str, call: str, message: str) -> None:
+    with pytest.raises(duckdb.Error, match="PpduckError") as caught:
+        con.execute(call).fetchall()
+    assert message in str(caught.value)
+
+
+def test_several_faults_arrive_together(con: duckdb.DuckDBPyConnection, release: str) -> None:
+    call = CALL.format("release", ", limits={'r3': 1, 'linkage': 2}").replace("'x2'", "'x9'")
+    with pytest.raises(duckdb.Error, match=r"(?s)release_check on \"t\".*\"r3\".*\"linkage\" must be.*\"x9\""):
+        con.execute(call)
