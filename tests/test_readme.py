@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -44,7 +45,7 @@ def test_mission_statement_stands_verbatim() -> None:
 
 
 def test_sql_prints_what_the_readme_prints() -> None:
-    assert len(blocks("sql")) == len(blocks("text")) == 3
+    assert len(blocks("sql")) == len(blocks("text")) == 4
     for code, printed in zip(blocks("sql"), blocks("text"), strict=True):
         ran = shell("-c", code)
         assert ran.returncode == 0, ran.stderr
@@ -64,13 +65,18 @@ def test_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.chdir(tmp_path)
     with duckdb.connect("my.db") as con:
         con.execute("CREATE TABLE customers AS SELECT i AS id, sin(i) AS x1, cos(i) AS x2 FROM range(100) r(i)")
-    [code] = blocks("python")
+    gate, code = blocks("python")
     names: dict[str, object] = {}
     exec(code, names)
     con = names["con"]
     assert isinstance(con, duckdb.DuckDBPyConnection)
-    con.close()
     assert "x2" in capsys.readouterr().out
+    con.execute(
+        "CREATE TABLE release AS FROM egadp_mask('customers', conf=['x1','x2'], nonconf=[]::VARCHAR[], key='id', seed=1)"
+    )
+    exec(gate, names)
+    assert json.loads(Path("verdict.json").read_text(encoding="utf-8")) == names["verdict"]
+    con.close()
 
 
 def test_function_table_is_the_registry() -> None:
@@ -84,12 +90,24 @@ def test_parameter_table_names_every_shared_parameter() -> None:
     assert described == by_function[0] == by_function[1]
 
 
-@pytest.mark.parametrize("example", sorted(path.name for path in (ROOT / "examples").glob("*.sql")))
+@pytest.mark.parametrize(
+    "example", sorted(path.name for path in (ROOT / "examples").glob("*.sql") if path.stem != "assess")
+)
 def test_examples_run(example: str) -> None:
     ran = shell(f"examples/{example}")
     assert ran.returncode == 0, ran.stderr
     assert "│ true" in ran.stdout, "each example shows that what it promises holds"
     assert "│ false" not in ran.stdout
+
+
+def test_the_assessed_releases_are_those_of_the_readme(reference_data: Path) -> None:
+    command = [sys.executable, "-m", "ppduck.shell", str(ROOT / "examples" / "assess.sql")]
+    ran = subprocess.run(command, cwd=reference_data, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert ran.returncode == 0, ran.stderr
+    found = [re.findall(r"[\w.]+", line) for line in ran.stdout.splitlines() if "_mask" in line]
+    shown = [re.findall(r"[\w.]+", line) for line in README.splitlines() if re.match(r"\| (census|adult) \|", line)]
+    assert len(found) == 6
+    assert found == shown
 
 
 def test_the_adult_example(reference_data: Path) -> None:
