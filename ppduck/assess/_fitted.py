@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ppduck.errors import Faults, PpduckError, listed
+from ppduck.assess._measuring import as_inputs, both_sides, refuse_infinite
+from ppduck.errors import Faults, PpduckError
 from ppduck.kernels.equivalence import FEWEST, FittedMoments, fitted_moments
 from ppduck.kernels.linear import regress
 from ppduck.kernels.relation import fit
@@ -142,18 +143,9 @@ class Drawn(Told):
         return found
 
     def _read(self, rows: Array, by: Sequence[int], inputs: bool) -> tuple[Array, Flags]:
-        """What a kernel model reads, and which of it are indicators: a distance needs a category's first level too."""
-        columns, flags = [rows[:, j] for j in by], [False] * len(by)
-        if inputs:
-            columns += [rows[:, j] for j in self.inputs]
-            flags += [bool(flag) for _, flag in self.spec["kinds"]]
-            names = [name for name, _ in self.spec["kinds"]]
-            for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-                levels = [self.q + i for i, each in enumerate(names) if each == name]
-                columns.append(1.0 - rows[:, levels].sum(axis=1))
-                flags.append(True)
-        read = np.column_stack(columns) if columns else np.empty((len(rows), 0))
-        return read, np.array(flags, dtype=bool)
+        """What a kernel model reads, and which of it are indicators."""
+        s, flags = as_inputs(rows[:, self.inputs if inputs else []], self.spec["kinds"] if inputs else [])
+        return np.column_stack([rows[:, list(by)], s]), np.concatenate([np.zeros(len(by), dtype=bool), flags])
 
 
 @dataclass(frozen=True)
@@ -206,18 +198,18 @@ def sides_of(
     n = int(counts[0]) if counts is not None and len(counts) else 0
     if n == 0:
         raise _refusal(spec, "there is no pair of rows without NULL to measure.")
+    labels = both_sides([*spec["columns"], *spec["inputs"]])
     told, drawn = None, None
     if sums is not None and products is not None and centres is not None:
         assert changed is not None
         assert constant is not None
-        with np.errstate(invalid="ignore", over="ignore"):  # told just below
-            moments = Moments.from_sums(n, sums, products)
-        _refuse_infinite(spec, np.isfinite(moments.mean) & np.isfinite(np.diag(moments.cross)))
+        moments = Moments.from_sums(n, sums, products)
+        refuse_infinite(spec, labels, np.isfinite(moments.mean) & np.isfinite(np.diag(moments.cross)))
         _refuse_few(spec, n, width + SPARE)
         told = _of_moments(spec, moments, centres, changed > 0, constant > 0, width)
     if spec["sampled"]:
         rows = np.empty((0, 2 * width)) if sample is None else sample.reshape(-1, 2 * width)
-        _refuse_infinite(spec, np.asarray((np.abs(rows) < LARGEST).all(axis=0)))
+        refuse_infinite(spec, labels, np.asarray((np.abs(rows) < LARGEST).all(axis=0)))
         _refuse_few(spec, len(rows), FEWEST_ROWS if spec["kernel"] else FEWEST)
         drawn = Drawn(spec, len(rows), rows[:, :width], rows[:, width:])
     return told, drawn
@@ -232,15 +224,6 @@ def _of_moments(
     either = changed[:, None] | changed[None, :]
     masked = Side(np.where(changed, mean[width:], original.mean), np.where(either, cov[width:, width:], original.cov))
     return Whole(spec, moments.n, original, masked)
-
-
-def _refuse_infinite(spec: dict[str, Any], finite: Flags) -> None:
-    labels = [*spec["columns"], *spec["inputs"]]
-    bad = listed(
-        label for label, fine in zip([*labels, *(f"masked {each}" for each in labels)], finite, strict=True) if not fine
-    )
-    if bad:
-        raise _refusal(spec, f"NaN, infinity or a number too large to square is in {bad}; replace it by NULL.")
 
 
 def _refuse_few(spec: dict[str, Any], n: int, needed: int) -> None:

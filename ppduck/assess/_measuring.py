@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,7 @@ TOLERANCE = Parameter(
     "by how much a condition may be missed; by default what chance makes of so many rows",
     "NULL",
 )
+FEWEST = 2  # pairs
 # Specification, number of pairs, then what is told of each piece.
 TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 7]
 
@@ -108,20 +109,45 @@ class Piece:
 
     @cached_property
     def inputs(self) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """S as a model reads it, and which of it are indicators: a distance also needs a category's first level."""
-        columns = [self.rows[:, i] for i in range(self.p)]
-        indicators = [bool(flag) for _, flag in self.spec["kinds"]]
-        names = [name for name, _ in self.spec["kinds"]]
-        for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-            of_name = [columns[i] for i in range(self.p) if names[i] == name]
-            columns.append(1.0 - np.sum(of_name, axis=0))
-            indicators.append(True)
-        s = np.column_stack(columns) if columns else np.empty((len(self.rows), 0))
-        return s, np.array(indicators, dtype=bool)
+        """S as a model reads it, and which of it are indicators."""
+        return as_inputs(self.rows[:, : self.p], self.spec["kinds"])
 
     def refuse(self, fault: str) -> PpduckError:
         where = f" where {self.label}" if self.label and self.label != "otherwise" else ""
         return Faults(self.spec["function"], self.spec["table"]).refuse(fault.replace("{where}", where))
+
+
+def as_inputs(features: Array, kinds: Sequence[tuple[str, bool]]) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Features with the first level of each category, which a distance needs too; and which of them are indicators."""
+    columns, indicators, names = [features], [flag for _, flag in kinds], [name for name, _ in kinds]
+    for name in dict.fromkeys(name for name in names if names.count(name) > 1):
+        of_name = [i for i, each in enumerate(names) if each == name]
+        columns.append(1.0 - features[:, of_name].sum(axis=1, keepdims=True))
+        indicators.append(True)
+    return np.column_stack(columns), np.array(indicators, dtype=bool)
+
+
+def refuse_infinite(spec: dict[str, Any], labels: Iterable[str], finite: npt.NDArray[np.bool_]) -> None:
+    bad = listed(label for label, fine in zip(labels, finite, strict=True) if not fine)
+    if bad:
+        raise Faults(spec["function"], spec["table"]).refuse(
+            f"NaN, infinity or a number too large to square is in {bad}; replace it by NULL."
+        )
+
+
+def both_sides(names: Sequence[str]) -> list[str]:
+    """How columns of the original and of the release are called in messages."""
+    return [*names, *(f"masked {name}" for name in names)]
+
+
+def counted(spec: dict[str, Any], counts: Array | None) -> int:
+    """The number of pairs, of which two at least are needed."""
+    n = int(counts[0]) if counts is not None and len(counts) else 0
+    if n < FEWEST:
+        raise Faults(spec["function"], spec["table"]).refuse(
+            f"{n} pairs without NULL are too few to measure by; {FEWEST} are needed."
+        )
+    return n
 
 
 def pieces_of(
@@ -163,16 +189,14 @@ def pieces_of(
 def _refuse_unfit(piece: Piece) -> None:
     """Numbers that are none, and rows that are too few."""
     spec = piece.spec
-    labels = [*spec["features"], *spec["columns"], *(f"masked {name}" for name in spec["columns"])]
+    labels = [*spec["features"], *both_sides(spec["columns"])]
     if piece.moments is not None:
         finite = np.asarray(np.isfinite(piece.moments.mean) & np.isfinite(np.diag(piece.moments.cross)))
         needed, n = piece.p + 2 * piece.q + 2, piece.n
     else:
         finite = np.asarray(np.isfinite(piece.rows).all(axis=0))
         needed, n = FEWEST_ROWS, len(piece.rows)
-    if not finite.all():
-        bad = listed(label for label, fine in zip(labels, finite, strict=True) if not fine)
-        raise piece.refuse(f"NaN, infinity or a number too large to square is in {bad}; replace it by NULL.")
+    refuse_infinite(spec, labels, finite)
     if n < needed:
         raise piece.refuse(
             f"{n} pairs without NULL{{where}} are too few to measure by; {needed} are needed for {piece.p} open and "

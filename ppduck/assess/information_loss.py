@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ppduck.assess._learning import row_types
+from ppduck.assess._measuring import both_sides, counted, refuse_infinite
 from ppduck.errors import Faults, listed
 from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
@@ -41,7 +42,6 @@ COLUMNS = {
 GIVES, ARROW = row_types(COLUMNS)
 # Specification, number of pairs; pairs without NULL, their sums and products, and what _aggregates asks of each column.
 TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 8]
-FEWEST = 2
 # A covariance of so small a part of the deviations is the rounding of one that is 0.
 ROUNDING = 1e-12
 DIRECTION = "lower is better: 0 is no loss"
@@ -98,18 +98,13 @@ def solve(
     *asked: Array | None,
 ) -> list[dict[str, Any]]:
     spec = json.loads(specification)
-    faults = Faults(NAME, spec["table"])
-    n = int(counts[0]) if counts is not None and len(counts) else 0
-    if n < FEWEST:
-        raise faults.refuse(f"{n} pairs without NULL are too few to measure by; {FEWEST} are needed.")
+    n = counted(spec, counts)
     assert sums is not None
     assert products is not None
     relative, absolute, changed, zeros, constant = (np.asarray(part, dtype=float) for part in asked)
     moments, names = Moments.from_sums(n, sums, products), spec["columns"]
-    finite = np.isfinite(moments.mean) & np.isfinite(np.diag(moments.cross))
-    if not finite.all():
-        bad = _named([*names, *(f"masked {name}" for name in names)], ~finite)
-        raise faults.refuse(f"NaN, infinity or a number too large to square is in {bad}; replace it by NULL.")
+    finite = np.asarray(np.isfinite(moments.mean) & np.isfinite(np.diag(moments.cross)))
+    refuse_infinite(spec, both_sides(names), finite)
     found = _Moved.between(moments, changed > 0, constant > 0)
     if spec["scale"] == "sd":
         values = _by_deviation(absolute / n, changed / n, np.sqrt(np.diag(found.before)))
@@ -117,16 +112,12 @@ def solve(
     else:
         values, moved = relative / n, int(zeros.sum())
     if not np.isfinite(values).all():
-        raise faults.refuse(
-            f"in {_named(names, ~np.isfinite(values))} values are so near to 0 that their relative change is infinite; "
-            "measure them with scale := 'sd'."
+        near = listed(name for name, value in zip(names, values, strict=True) if not np.isfinite(value))
+        raise Faults(NAME, spec["table"]).refuse(
+            f"in {near} values are so near to 0 that their relative change is infinite; measure with scale := 'sd'."
         )
     terms = {"values": (float(values.mean()), moved)} | found.terms()
     return list(_rows(terms, n, spec["scale"]))
-
-
-def _named(labels: Iterable[str], which: npt.NDArray[np.bool_]) -> str:
-    return listed(label for label, flag in zip(labels, which, strict=True) if flag)
 
 
 def _by_deviation(change: Array, changed: Array, sd: Array) -> Array:

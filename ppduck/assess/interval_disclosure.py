@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.assess._learning import row_types
-from ppduck.errors import Faults, listed
+from ppduck.assess._measuring import both_sides, counted, refuse_infinite
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan import statistics
 from ppduck.plan.arguments import MisreadError, Parameter
@@ -45,7 +45,6 @@ GIVES, ARROW = row_types(COLUMNS)
 # Specification, number of pairs; pairs without NULL, largest absolute values, and what is counted in each window.
 TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 5]
 LARGEST = 1e150  # what can be squared, and summed
-FEWEST = 2
 TOGETHER = "all, on average"
 _MEANING = {
     "rank": "share of originals between the masked values that rank p % of the rows below and above their own",
@@ -169,23 +168,14 @@ def solve(
     near: Array | None,
 ) -> list[dict[str, Any]]:
     spec = json.loads(specification)
-    faults = Faults(NAME, spec["table"])
-    n = int(counts[0]) if counts is not None and len(counts) else 0
-    if n < FEWEST:
-        raise faults.refuse(f"{n} pairs without NULL are too few to measure by; {FEWEST} are needed.")
+    n = counted(spec, counts)
     assert peaks is not None
     assert agreed is not None
     assert ranks is not None
     assert near is not None
     names = spec["columns"]
     # DuckDB holds NaN to be the largest of all.
-    bad = [
-        label
-        for label, peak in zip([*names, *(f"masked {c}" for c in names)], peaks, strict=True)
-        if not peak < LARGEST
-    ]
-    if bad:
-        raise faults.refuse(f"NaN, infinity or a number too large to square is in {listed(bad)}; replace it by NULL.")
+    refuse_infinite(spec, both_sides(names), np.asarray(peaks < LARGEST))
     percents = spec["percents"]
     shares = {window: told.reshape(-1, len(percents)) / n for window, told in (("rank", ranks), ("sd", near))}
     rows = [
