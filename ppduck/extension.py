@@ -27,7 +27,7 @@ import ppduck.assess
 import ppduck.randomized
 from ppduck.errors import PpduckError
 from ppduck.kernels.noise import WORDS_PER_BLOCK, KeyedNoise
-from ppduck.plan import frame, normals, plain, relations, runtime, shuffling
+from ppduck.plan import frame, look, normals, plain, relations, runtime, shuffling
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import read_arguments
 from ppduck.plan.catalog import Catalog
@@ -126,7 +126,7 @@ class Planner:
         self._add(con, PLAN, self.plan, ["VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR[]"], "VARCHAR")
         self._add(
             con,
-            frame.CHECK,
+            look.CHECK,
             runtime.check,
             [
                 *("VARCHAR", "VARCHAR", "BIGINT", "BIGINT[]", "DOUBLE[]", "BOOLEAN[]", "BIGINT[]", "BIGINT[]"),

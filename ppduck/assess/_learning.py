@@ -12,7 +12,7 @@ from ppduck.masks import nm_egadp
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan import statistics
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.linear import COMMON
+from ppduck.plan.numeric import COMMON
 from ppduck.plan.relations import RelationFrame
 from ppduck.plan.roles import assign
 

@@ -15,7 +15,7 @@ from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog, Source
-from ppduck.plan.linear import LinearMask
+from ppduck.plan.numeric import NumericMask
 from ppduck.plan.registry import Function, functions, register
 from ppduck.plan.roles import FEW_LEVELS, Roles, assign
 from ppduck.randomized.mechanism import RandomizingMask, resolve
@@ -35,7 +35,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
             call.source, call.key, "the whole row, and which of equal rows it is", [sql.column("_pp_row")], shared
         )
         return f"{sql.table_of(COLUMNS, explain_randomized.rows(call))} UNION ALL {key}"
-    assert isinstance(mask, LinearMask)
+    assert isinstance(mask, NumericMask)
     roles = assign(mask.name, catalog, own, uses_nonconf=mask.reads_s)
     mask.plan(catalog, own)  # whatever the mask would refuse while planning, refuse here too
     rows = [*_columns(mask, roles, own), *_promises(mask, own)]
@@ -49,7 +49,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
 
 
 def _masks() -> dict[str, Function]:
-    kinds = (LinearMask, RandomizingMask)
+    kinds = (NumericMask, RandomizingMask)
     return {function.name: function for function in functions() if isinstance(function, kinds)}
 
 
@@ -80,7 +80,7 @@ def _own_parameters(mask: Function, given: dict[str, Any]) -> dict[str, Any]:
     return own
 
 
-def _columns(mask: LinearMask, roles: Roles, given: dict[str, Any]) -> list[Row]:
+def _columns(mask: NumericMask, roles: Roles, given: dict[str, Any]) -> list[Row]:
     conf = {column.name for column in roles.conf}
     used = set(roles.nonconf)
     known = roles.source.columns
@@ -108,7 +108,7 @@ def _columns(mask: LinearMask, roles: Roles, given: dict[str, Any]) -> list[Row]
     return rows
 
 
-def _why_not_used(mask: LinearMask, one_level: bool) -> str:
+def _why_not_used(mask: NumericMask, one_level: bool) -> str:
     released = "released as it is: drop it if it tells who somebody is"
     if not mask.reads_s:
         return f"{mask.name} looks at conf only; {released}"
@@ -117,7 +117,7 @@ def _why_not_used(mask: LinearMask, one_level: bool) -> str:
     return f"not in nonconf, or neither a number nor a text of at most {FEW_LEVELS} levels; {released}"
 
 
-def _promises(mask: LinearMask, given: dict[str, Any]) -> list[Row]:
+def _promises(mask: NumericMask, given: dict[str, Any]) -> list[Row]:
     rows: list[Row] = [(None, "guaranteed", text) for text in mask.keeps]
     rows += [(None, "not guaranteed", text) for text in mask.loses]
     if given.get("round") and not mask.permutes(given):

@@ -6,22 +6,22 @@ function of the row's key, so that a second pass can generate them again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlglot import exp
 
 from ppduck.kernels.linear import Blocks, LinearForm
-from ppduck.plan import normals, release, rounding, statistics
+from ppduck.plan import normals, rounding, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.linear import COMMON, COMMON_NAMES, LinearMask, Request, Span
-from ppduck.plan.roles import Roles, assign, numeric
-from ppduck.values import folded
+from ppduck.plan.linear import LinearMask, Request, Span
+from ppduck.plan.look import Look
+from ppduck.plan.numeric import by_own_name, parameters_of
+from ppduck.plan.roles import Roles, assign
 
-CHECK, SOLVE = "ppduck_check", "ppduck_solve"
+SOLVE = "ppduck_solve"
 
 
 def linear_mask(
@@ -50,7 +50,7 @@ def linear_mask(
 
     def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         roles = assign(name, catalog, given, uses_nonconf=reads_s)
-        given = {name: _by_own_name(value, roles) for name, value in given.items()}
+        given = {name: by_own_name(value, roles) for name, value in given.items()}
         if check is not None:
             faults = check(given, [column.name for column in roles.conf])
             if faults:
@@ -58,51 +58,41 @@ def linear_mask(
         written_by = frame or Frame
         return written_by(mask, roles, given, keep_noise=catalog.fits_in_memory(roles.source)).statement()
 
-    # Mask-specific parameters stand behind tbl and conf, where a positional call would put them.
-    shared = tuple(parameter for parameter in COMMON[2:] if parameter.name not in without)
     mask = LinearMask(
-        name, COMMON[:2] + parameters + shared, plan, summary, reference,
-        solve, reads_s, reads_x, reads_v, needs_noise, keeps, loses, permutes,
-    )  # fmt: skip
+        name,
+        parameters_of(parameters, without),
+        plan,
+        summary,
+        reference,
+        reads_s=reads_s,
+        keeps=keeps,
+        loses=loses,
+        permutes=permutes,
+        solve=solve,
+        reads_x=reads_x,
+        reads_v=reads_v,
+        needs_noise=needs_noise,
+    )
     return mask
 
 
-def _by_own_name(value: Any, roles: Roles) -> Any:
-    """A {column: number} under the columns' own spelling, as DuckDB does not mind the case."""
-    if not isinstance(value, dict):
-        return value
-    own = {folded(column.name): column.name for column in roles.conf}
-    return {own.get(folded(name), name): part for name, part in value.items()}
-
-
-class Frame:
+class Frame(Look):
     """Writes the statement of one call."""
 
+    mask: LinearMask
+
     def __init__(self, mask: LinearMask, roles: Roles, given: dict[str, Any], *, keep_noise: bool) -> None:
+        super().__init__(mask, roles, given)
         self.mask = mask
-        self.roles = roles
-        self.given = given
         self.keep_noise = keep_noise
-        self.on_null = given.get("on_null", "error")
-        # What the form is linear in. A frame may put other values in their place, or more beside them.
-        self.labels = [feature.label for feature in roles.features]
-        self.values = [feature.value for feature in roles.features] + [numeric(column) for column in roles.conf]
-        self.rows = "_pp_source"  # the table that has them
-        self.p, self.q = len(self.labels), len(roles.conf)
+        self.rows = "_pp_source"  # the table that has the values
         self.outputs = self.q  # a form may give more than the masked columns
-        self.by = [f"_pp_b{i}" for i in range(len(roles.by))]
         # Noise belongs to a column, not to its place in the list.
         in_order = sorted(column.name for column in roles.conf)
         self.noise_of = [in_order.index(column.name) for column in roles.conf]
-        # Columns that must not be constant: the last ones of those that are measured.
-        self.watched = [column.name for column in roles.conf]
         self.words = [f"_pp_w{i}" for i in range(len(self._word_calls()))]
         self.noise = [f"_pp_v{j}" for j in range(self.q)]
         self.needs_noise = mask.needs_noise(given)
-
-    @property
-    def centres(self) -> list[str]:
-        return [f"_pp_m{i}" for i in range(self.p + self.q)]
 
     @property
     def deviations(self) -> list[str]:
@@ -119,136 +109,6 @@ class Frame:
         statement.step("_pp_form", self._form(), materialized=True)
         return statement.finish(self._projection())
 
-    def specification(self) -> str:
-        """What check and solve are told: names and parameters, never a value or the secret."""
-        roles = self.roles
-        own = {name: value for name, value in self.given.items() if name not in COMMON_NAMES}
-        return json.dumps(
-            {
-                "function": self.mask.name,
-                "table": roles.source.label,
-                "conf": [column.name for column in roles.conf],
-                "nonconf": roles.nonconf,
-                "features": self.labels,
-                "key": list(roles.key),
-                "row": roles.source.row_type,
-                "watched": self.watched,
-                "measured": [f.label for f in roles.features if f.level is None] + [c.name for c in roles.conf],
-                "categories": [name for name, _ in self.categories],
-                "bases": [f"{name} = {levels[0]}" for name, levels in self.categories],
-                "on_null": self.on_null,
-                "parameters": own,
-                "context": release.context(self.mask, roles, self.given),
-            },
-            sort_keys=True,
-        )
-
-    def _source(self, more: Sequence[sql.Expr] = ()) -> str:
-        roles = self.roles
-        # Beside the key stands what is masked and what it is masked by: rows that wrongly share a key must not share
-        # noise, which their difference would be free of. The order in which columns are named must not show.
-        used = sorted([*roles.nonconf, *(column.name for column in roles.conf), *roles.by])
-        key = [*self._key(), *map(sql.column, used)]
-        where = None
-        if self.on_null == "drop":
-            where = sql.present([sql.column(name) for name in roles.nonconf])
-        # The key stands right behind the user's columns, where the first look checks what type the row has.
-        columns = [sql.star("_pp_row"), sql.named(sql.call("hash", *key), "_pp_key"), *more]
-        return sql.select(columns, f'{roles.source.sql} AS "_pp_row"', where=where)
-
-    def _key(self) -> list[sql.Expr]:
-        """What identifies a row beside its used columns: the key that is named, else its number in a table."""
-        if self.roles.key:
-            return [sql.column(name) for name in self.roles.key]
-        return [sql.column("rowid")] if self.roles.source.has_rowid else []
-
-    def _groups(self) -> list[sql.Expr]:
-        return [sql.named(sql.column(name), alias) for name, alias in zip(self.roles.by, self.by, strict=True)]
-
-    def _label(self, names: tuple[str, ...] | list[str]) -> sql.Expr:
-        """'bank_no = 3' for messages; NULL where there are no groups."""
-        if not names:
-            return sql.cast(exp.null(), "VARCHAR")
-        parts = [
-            sql.call(
-                "concat",
-                sql.text(f"{name} = "),
-                sql.call("coalesce", sql.cast(sql.column(column), "VARCHAR"), sql.text("NULL")),
-            )
-            for name, column in zip(self.roles.by, names, strict=True)
-        ]
-        return sql.call("concat_ws", sql.text(", "), *parts)
-
-    def _first_look(self) -> str:
-        """Checks every row and finds a centre; the checks answer with the tweak that all noise needs."""
-        roles = self.roles
-        raw = [sql.column(name) for name in roles.nonconf]
-        conf = [sql.column(column.name) for column in roles.conf]
-        numbers = [numeric(column) for column in roles.conf]
-        measured = [f.value for f in roles.features if f.level is None] + numbers
-        untyped = [*conf, *raw] if roles.source.columns is None else []
-        keys = [sql.column(name) for name in roles.key]
-        no_key = sql.present(keys)
-        check = sql.call(
-            CHECK,
-            sql.text(self.specification()),
-            self._label(roles.by),
-            statistics.rows(),
-            statistics.missing(raw),
-            statistics.peaks(measured),
-            statistics.constant(measured[len(measured) - len(self.watched) :]),
-            self._unread(untyped),
-            self._unseen(),
-            self._count_if(exp.Not(this=exp.paren(no_key))) if no_key is not None else sql.number(0),
-            self._distinct_keys(),
-            sql.call("any_value", sql.call("typeof", sql.column("_pp_source"))),
-            sql.cast(statistics.digest(sql.column("_pp_key")), "VARCHAR"),
-        )
-        group = [sql.column(name) for name in roles.by]
-        columns = [*self._groups(), sql.named(check, "_pp_tweak"), *self._centres()]
-        return sql.select(columns, '"_pp_source"', group=group)
-
-    def _centres(self) -> list[sql.Expr]:
-        return [
-            sql.named(sql.call("coalesce", sql.call("avg", value.copy()), sql.number(0)), name)
-            for value, name in zip(self.values, self.centres, strict=True)
-        ]
-
-    def _distinct_keys(self) -> sql.Expr:
-        """About how many rows have a key of their own; row numbers are known to be unique."""
-        if not self.roles.key and self.roles.source.has_rowid:
-            return statistics.rows()
-        key = sql.call("hash", *self._key()) if self.roles.key else sql.column("_pp_key")
-        return sql.call("approx_count_distinct", key)
-
-    def _unread(self, columns: list[sql.Expr]) -> sql.Expr:
-        """Of columns whose type is not known: how many values are no numbers."""
-        counts = [
-            exp.Sub(
-                this=sql.call("count", column.copy()),
-                expression=sql.call("count", exp.TryCast(this=column.copy(), to=exp.DataType.build("DOUBLE"))),
-            )
-            for column in columns
-        ]
-        return sql.array(counts, "BIGINT")
-
-    @staticmethod
-    def _count_if(condition: sql.Expr) -> sql.Expr:
-        return sql.cast(sql.call("count_if", condition), "BIGINT")
-
-    def _unseen(self) -> sql.Expr:
-        """How many rows have a level that planning did not see, for each category."""
-        counts = [
-            self._count_if(
-                exp.Not(this=sql.cast(sql.column(name), "VARCHAR").isin(*(sql.text(level) for level in levels)))
-                if levels
-                else sql.column(name).is_(exp.null()).not_(),
-            )
-            for name, levels in self.roles.levels.items()
-            if name in self.roles.nonconf
-        ]
-        return sql.array(counts, "BIGINT")
-
     def _word_calls(self) -> list[sql.Expr]:
         key, tweak = sql.column("_pp_key"), sql.column("_pp_tweak")
         return normals.word_calls(self.q, key, tweak, seeded="seed" in self.given)
@@ -261,13 +121,6 @@ class Frame:
         found = normals.normals(self.q, [sql.column(name) for name in self.words])
         noise = [sql.named(found[i], name) for i, name in zip(self.noise_of, self.noise, strict=True)]
         return sql.select([sql.star("_pp_worded", self.words), *noise], f'({worded}) AS "_pp_worded"')
-
-    def _matching(self, table: str, other: str = "_pp_first") -> list[tuple[sql.Expr, sql.Expr]]:
-        """The join of a table that has the user's by columns with one that has ppduck's copies."""
-        return [
-            (sql.column(name, table), sql.column(alias, other))
-            for name, alias in zip(self.roles.by, self.by, strict=True)
-        ]
 
     def _deviations(self, centres: str) -> list[sql.Expr]:
         """Every used column measured from its centre."""
@@ -314,12 +167,6 @@ class Frame:
             same = exp.EQ(this=sql.cast(sql.column(name), "VARCHAR"), expression=sql.text(levels[0]))
             found.append(sql.named(same, f"_pp_base{k}"))
         return found
-
-    @property
-    def categories(self) -> list[tuple[str, list[str]]]:
-        """The categories among the features, with their levels."""
-        used = self.roles.nonconf
-        return [(name, levels) for name, levels in self.roles.levels.items() if name in used]
 
     def _more_moments(self) -> list[sql.Expr]:
         """What a solve reads beside the moments: statistics of ranks."""

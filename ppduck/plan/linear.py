@@ -14,28 +14,8 @@ import numpy as np
 
 from ppduck.errors import Faults, PpduckError
 from ppduck.kernels.linear import Blocks, LinearForm
-from ppduck.plan import arguments
-from ppduck.plan.arguments import Parameter
-from ppduck.plan.registry import Function
+from ppduck.plan.numeric import NumericMask
 from ppduck.values import Array
-
-COMMON = (
-    arguments.TBL,
-    Parameter("conf", arguments.columns, "the numeric columns to mask, such as conf := ['x1', 'x2']"),
-    Parameter(
-        "nonconf",
-        arguments.columns,
-        "the columns whose relation to conf is kept; by default every other numeric, boolean or few-valued text column",
-        "NULL",
-    ),
-    Parameter("by", arguments.columns, "mask within each group of these columns", "NULL"),
-    Parameter("key", arguments.columns, "the columns that identify a row for its noise", "NULL"),
-    Parameter("seed", arguments.integer, "repeatable, unprotected noise for tests", "NULL"),
-    Parameter("on_null", arguments.choice("error", "drop", "mean"), "what to do with NULL in nonconf", "'error'"),
-    Parameter("round", arguments.flag, "give integers and decimals back in their own type", "false"),
-    Parameter("drop", arguments.columns, "columns to leave out of the output", "NULL"),
-)
-COMMON_NAMES = {parameter.name for parameter in COMMON}
 
 Span = Literal["none", "own", "all"]
 
@@ -45,17 +25,13 @@ def _nothing() -> Array:
 
 
 @dataclass(frozen=True)
-class LinearMask(Function):
-    """A mask in the linear frame: which terms it has, how it solves for them, what it promises."""
+class LinearMask(NumericMask):
+    """A mask in the linear frame: which terms it has, and how it solves for them."""
 
     solve: Callable[[Blocks, Request], LinearForm]
-    reads_s: bool
     reads_x: Span
     reads_v: Span
     needs_noise: Callable[[dict[str, Any]], bool]  # whether the solve needs the moments of V too
-    keeps: tuple[str, ...]
-    loses: tuple[str, ...]
-    permutes: Callable[[dict[str, Any]], bool]  # whether the masked values are the original ones of other rows
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,18 @@ from typing import Any
 
 from sqlglot import exp
 
-from ppduck.plan import rounding, shuffling, statistics
+from ppduck.plan import shuffling, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.frame import Frame
 from ppduck.plan.linear import LinearMask
+from ppduck.plan.numbered import Numbered
 from ppduck.plan.roles import Roles
 
 MASKED = "_pp_y"
 LARGEST_KEY = 2.0**64 * (1 - 2.0**-53)
 
 
-class NarrowFrame(Frame):
+class NarrowFrame(Numbered, Frame):
     """Writes the statement of one call, as a narrow table beside the source."""
 
     sample_size = 200_000  # rows of a group that Python may look at one by one
@@ -58,14 +59,6 @@ class NarrowFrame(Frame):
         """Steps that make the narrow table ``self.rows``."""
         raise NotImplementedError
 
-    def _results(self) -> list[tuple[str, sql.Expr]]:
-        """For each conf column a FROM item with the number of every row, and the column of it that is released."""
-        raise NotImplementedError
-
-    def _source(self, more: Sequence[sql.Expr] = ()) -> str:
-        number = sql.column("rowid") if self.roles.source.has_rowid else sql.raw("row_number() OVER ()")
-        return super()._source([*more, sql.named(number, shuffling.ROW)])
-
     def _own_columns(self) -> list[str]:
         """The user's columns that the narrow table keeps."""
         roles = self.roles
@@ -83,20 +76,6 @@ class NarrowFrame(Frame):
     def _beside(self) -> list[sql.Expr]:
         """What else the last steps read of each row."""
         return []
-
-    def _joined_back(self) -> str:
-        """The user's rows with their masked values."""
-        tables, replace = ['"_pp_source"'], {}
-        for j, (column, (table, value)) in enumerate(zip(self.roles.conf, self._results(), strict=True)):
-            alias = f"_pp_r{j}"
-            on = exp.EQ(this=sql.column(shuffling.ROW, alias), expression=sql.column(shuffling.ROW, "_pp_source"))
-            tables.append(f'JOIN {table} AS "{alias}" ON {sql.render(on)}')
-            released = exp.column(value.name, table=alias, quoted=True)
-            rounds = self.given.get("round") and not self.mask.permutes(self.given)
-            replace[column.name] = rounding.rounded(released, column) if rounds else released
-        columns = sql.star("_pp_source", ["_pp_key", shuffling.ROW, *self.roles.drop], replace)
-        # Joins may leave rows in the order of a sort, and that of a confidential column would tell its ranks.
-        return f'{sql.select([columns], " ".join(tables))} ORDER BY "_pp_source"."{shuffling.ROW}"'
 
     def _centres(self) -> list[sql.Expr]:
         """Beside the centres, the largest key that a row of the sample has."""

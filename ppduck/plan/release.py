@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ppduck.plan.linear import COMMON_NAMES, LinearMask
+from ppduck.plan.numeric import COMMON_NAMES, NumericMask
 from ppduck.plan.roles import Roles
 
 
-def context(mask: LinearMask, roles: Roles, given: dict[str, Any]) -> str:
+def context(mask: NumericMask, roles: Roles, given: dict[str, Any]) -> str:
     """What is asked for, and not how: two ways to write one release must not have noise of their own.
 
     Their average would have less of it. So defaults are left out, and the order of columns does not show.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from ppduck.plan.linear import LinearMask
+from ppduck.plan.numeric import NumericMask
 from ppduck.plan.registry import functions
 
 pytestmark = pytest.mark.core
@@ -43,8 +43,8 @@ def test_uniqueness_of_the_key_is_counted(customers: duckdb.DuckDBPyConnection) 
         assert note in said
 
 
-@pytest.mark.parametrize("mask", [function for function in functions() if isinstance(function, LinearMask)])
-def test_promises_are_told_for_every_mask(customers: duckdb.DuckDBPyConnection, mask: LinearMask) -> None:
+@pytest.mark.parametrize("mask", [function for function in functions() if isinstance(function, NumericMask)])
+def test_promises_are_told_for_every_mask(customers: duckdb.DuckDBPyConnection, mask: NumericMask) -> None:
     needs = {"noise_mask": ", level=0.1", "kim_mask": ", level=0.1", "sufficiency_mask": ", alpha=0.5"}
     rounds = any(parameter.name == "round" for parameter in mask.parameters)
     more = needs.get(mask.name, "") + (", round=true" if rounds else "")

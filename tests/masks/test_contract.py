@@ -6,13 +6,13 @@ import duckdb
 import numpy as np
 import pytest
 
-from ppduck.plan.linear import LinearMask
+from ppduck.plan.numeric import NumericMask
 from ppduck.plan.registry import functions
 from tests.laws import assert_same_moments, insert, matrix, random_table, residuals
 
 pytestmark = pytest.mark.core
 
-MASKS = [function.name for function in functions() if isinstance(function, LinearMask)]
+MASKS = [function.name for function in functions() if isinstance(function, NumericMask)]
 EXACT = ["egadp_mask", "ipso_mask", "nm_egadp_mask", "sufficiency_mask"]
 # Masks whose values may by chance be the originals, a few in a thousand rows.
 ON_QUANTILES = ["cgadp_mask", "shuffle_mask"]
