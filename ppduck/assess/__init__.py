@@ -22,15 +22,16 @@ from ppduck.assess import (
     relationships,
     release_check,
     security_index,
+    unchanged_values,
     utility_check,
     value_disclosure,
 )
 from ppduck.assess.moments_check import COMPARE, COMPARE_TYPES, compare
-from ppduck.plan import pairs
+from ppduck.plan import matching
 
 # What DuckDB is taught to call, row by row: name, function, types of arguments and of the result, also for Arrow.
 UDFS: list[tuple[str, Callable[..., Any], list[str], str, Any]] = [
-    (pairs.MATCH, pairs.matched, *pairs.MATCH_TYPES, pa.int64()),
+    (matching.MATCH, matching.matched, *matching.MATCH_TYPES, pa.int64()),
     averaging_attack.UDF,
     canonical_security.UDF,
     equivalence_test.UDF,
@@ -57,4 +58,5 @@ __all__ = [
     "moments_check",
     "protection_score",
     "release_check",
+    "unchanged_values",
 ]

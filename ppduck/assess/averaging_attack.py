@@ -17,11 +17,11 @@ import numpy as np
 from ppduck.assess._learning import row_types
 from ppduck.errors import Faults, listed
 from ppduck.kernels.prediction import ROUNDING, explained
-from ppduck.plan import arguments, statistics
+from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.pairs import CONF, COUNT, KEY, MASKED, ORIGINAL, PRODUCTS, SUMS, Pairs
+from ppduck.plan.pairs import CONF, COUNT, KEY, MASKED, ORIGINAL, PRODUCTS, SUMS, Pairs, centre_columns
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array, Moments
 
@@ -77,12 +77,12 @@ class Reads(Pairs):
         self._read_again(statement)
         self._average(statement)
         q = range(len(self.numbers))
-        means = [sql.minus(sql.column(f"_pp_mean{j}"), sql.column(f"_pp_y{j}_c")) for j in q]
-        values = [*self.deviations(), *means]
+        names = [*self.value_names, *(f"_pp_mean{j}" for j in q)]
+        centres = centre_columns([*self.value_names, *(f"_pp_y{j}" for j in q)])
         changed = [sql.call("sum", sql.column(f"_pp_changed{j}")) for j in q]
-        parts = {"_pp_sums": statistics.sums(values), "_pp_products": statistics.products(values)}
-        parts |= {"_pp_changed": sql.array(changed, "DOUBLE"), "_pp_unlike": sql.call("sum", sql.column("_pp_unlike"))}
-        self.told(statement, parts, '"_pp_averaged" CROSS JOIN "_pp_centre"')
+        more = {"_pp_changed": sql.array(changed, "DOUBLE"), "_pp_unlike": sql.call("sum", sql.column("_pp_unlike"))}
+        source = '"_pp_averaged" CROSS JOIN "_pp_centre"'
+        self.about_centre(statement, names, centres, more, source, again="_pp_averaged")
         return statement
 
     def _read_again(self, statement: sql.Statement) -> None:
@@ -134,7 +134,7 @@ def solve(
 ) -> list[dict[str, Any]]:  # fmt: skip
     spec = json.loads(specification)
     faults = Faults(NAME, spec["table"])
-    unlike, seen = int(keys[0]), int(keys[1])
+    unlike, seen = (int(each) for each in np.nan_to_num(keys))
     if unlike or seen != pairs:
         raise faults.refuse(
             f"the reads of {spec['masked']!r} do not have the same rows: {unlike} of the {pairs} keys of the first are "

@@ -70,9 +70,15 @@ SAMPLE = Parameter(
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     pairs = Pairs(NAME, catalog, given)
     pairs.use_columns(categories=True)
-    if "columns" not in given and pairs.categories:
-        few = catalog.few_valued(pairs.original, pairs.categories, MANY_LEVELS)
-        pairs.categories = [c for c in pairs.categories if c.name in few or not c.is_category]
+    if "columns" not in given and given.get("method", DISTANCE) != PROBABILISTIC:
+        for column in pairs.categories:
+            if column.is_category and catalog.levels(pairs.original, column, MANY_LEVELS) is None:
+                # To pass over in silence what tells best who somebody is would be the worst answer.
+                pairs.faults.add(
+                    f"column {quoted(column.name)} is in both tables and has more than {MANY_LEVELS} values, too many "
+                    "to count by agreement; it may tell by itself who somebody is. Drop it from the release, or name "
+                    "the columns to link by: columns := […]."
+                )
     pairs.faults.raise_if_any()
     statement = pairs.statement()
     values = [sql.column(name) for name in pairs.value_names]

@@ -4,16 +4,18 @@ Each rule is a figure of another function, asked over conf; all of them stand in
 rule is passed where its value is at most its limit, but for rounding (1e-9); a value that is NULL or NaN is not.
 
 Without ``limits`` a release is held to what its owner would regret first: at most 5 % of the records linked by
-distance, no canonical correlation added beyond chance, at most 1 % more of a column predicted, at most half of a
-column's values within the rank windows around their masked ones; and, where the release is a view or a SELECT and not
-a table, nothing gained by reading it often.
+distance, no canonical correlation added beyond chance, at most 1 % more of a column predicted and 1 % of its values
+left as they are beyond what chance explains, at most half of them within the rank windows around their masked ones;
+and, where the release is a view or a SELECT and not a table, nothing gained by reading it often. Categories in conf
+are linked by; the other rules are of numbers. Rows that lack a value are seen by no rule but unchanged: where there
+are any, left_out says how many, and fails unless a limit allows them.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -24,8 +26,8 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.compared import Compared
-from ppduck.plan.pairs import CONF, KEY, MASKED, NONCONF, ORIGINAL
+from ppduck.plan.compared import CONF, KEY, MASKED, NONCONF, ORIGINAL
+from ppduck.plan.pairs import Pairs
 from ppduck.plan.registry import Function, function_named, register
 
 NAME = "release_check"
@@ -41,6 +43,7 @@ class Rule:
     where: str = "true"
     more: Mapping[str, str] = field(default_factory=dict)
     chance: str | None = None  # what the function itself allows, where it knows
+    of: str = "numbers"  # which columns of conf it is of: all of them, the numbers, or the categories
     most: float = 1.0  # the largest limit that makes sense: 1 for a share
 
     @property
@@ -49,8 +52,22 @@ class Rule:
         return f"{self.meaning} ({self.function}{asked}); lower is {'better' if self.most > 1 else 'safer'}"
 
 
+@dataclass(frozen=True)
+class Limit:
+    """The largest value that a rule allows: a number, or what chance makes, or the larger of both."""
+
+    number: float | None
+    or_chance: bool = False
+
+    def sql(self, chance: str | None) -> str:
+        if self.number is None:
+            return f"max({chance})"
+        own = sql.render(sql.number(self.number))
+        return f"greatest({own}, max({chance}))" if self.or_chance else own
+
+
 def _linkage(method: str, meaning: str) -> Rule:
-    return Rule("record_linkage", "linked_share", meaning, more={"method": method})
+    return Rule("record_linkage", "linked_share", meaning, more={"method": method}, of="all")
 
 
 ANY = sys.float_info.max
@@ -73,13 +90,45 @@ RULES = {
         "measure = 'cc_excess'",
         chance="tolerance",
     ),
-    "r2_gain": Rule("value_disclosure", "gain", "R² of a conf column that the release adds to nonconf, the largest"),
+    "cc_partial": Rule(
+        "canonical_security",
+        "value",
+        "canonical correlation of conf and the release, what nonconf tells of both taken off",
+        "measure = 'cc_partial'",
+        chance="tolerance",
+    ),
+    "r2_gain": Rule(
+        "value_disclosure",
+        "gain",
+        "R² of a conf column that the release adds to nonconf, the largest",
+        chance="tolerance",
+    ),
+    "r2_gain_kernel": Rule(
+        "value_disclosure",
+        "gain",
+        "R² of a conf column that the release adds to nonconf by curves, the largest",
+        more={"model": "kernel"},
+        chance="tolerance",
+    ),
     "r2": Rule("value_disclosure", "r2_sy", "R² of a conf column by nonconf and the release, the largest"),
     "interval": Rule(
         "interval_disclosure",
         "share",
         "share of a conf column's values within rank windows around the masked ones, the largest",
         "\"window\" = 'rank'",
+    ),
+    "agreement": Rule(
+        "interval_disclosure",
+        "share",
+        "share of a category's values that are as they were, the largest",
+        "\"window\" = 'agreement'",
+        of="categories",
+    ),
+    "unchanged": Rule(
+        "unchanged_values",
+        "excess",
+        "share of a conf column's values that are as they were, beyond what chance makes equal, the largest",
+        chance="tolerance",
     ),
     "averaging": Rule(
         "averaging_attack", "gain", "R² of a conf column that the mean of ten reads adds to one, the largest"
@@ -106,9 +155,19 @@ RULES = {
         most=ANY,
     ),
 }
-# None stands for what chance allows.
-DEFAULTS: dict[str, float | None] = {"linkage": 0.05, "cc_gain": None, "r2_gain": 0.01, "interval": 0.5}
-IF_READ_AGAIN: dict[str, float | None] = {"averaging": 0.0}
+LEFT_OUT = "left_out"
+LEFT_OUT_MEANING = (
+    "share of rows that no rule but unchanged has seen, because one of their values in conf or nonconf is NULL; fill "
+    "or drop them on both sides, or allow so many: limits := {'left_out': …}"
+)
+DEFAULTS = {
+    "linkage": Limit(0.05),
+    "cc_gain": Limit(None),
+    "r2_gain": Limit(0.01, or_chance=True),
+    "interval": Limit(0.5),
+    "unchanged": Limit(0.01, or_chance=True),
+}
+IF_READ_AGAIN = {"averaging": Limit(0.0)}
 
 
 def _limits(value: Any) -> dict[str, Any]:
@@ -117,80 +176,117 @@ def _limits(value: Any) -> dict[str, Any]:
     return {str(name): limit for name, limit in value.items()}
 
 
+OF_ANY_KIND = replace(CONF, doc="the confidential columns, numbers or categories, which both tables have")
 LIMITS = Parameter(
     "limits",
     _limits,
-    f"rules and the largest values they allow: {', '.join(RULES)}; NULL for cc_gain or cc_excess is what chance allows",
+    f"rules and the largest values they allow: {', '.join([*RULES, LEFT_OUT])}; NULL for "
+    f"{', '.join(name for name, rule in RULES.items() if rule.chance)} is what chance allows",
     "NULL",
 )
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    compared = Compared(NAME, catalog, given)
-    limits = _read(compared.faults, given["limits"]) if "limits" in given else dict(DEFAULTS)
-    if "limits" not in given and not compared.masked.repeatable:
-        limits |= IF_READ_AGAIN
-    compared.use_numbers("conf")
-    functions = {rule: function_named(RULES[rule].function) for rule in limits}
+    pairs = Pairs(NAME, catalog, given)
+    pairs.use_conf()
+    columns = {"numbers": [c.name for c in pairs.numbers], "categories": [c.name for c in pairs.categories]}
+    columns["all"] = [*columns["numbers"], *columns["categories"]]
+    limits = _asked(pairs, given, columns)
+    functions = {rule: function_named(RULES[rule].function) for rule in limits if rule != LEFT_OUT}
     if "nonconf" in given or any(NONCONF in function.parameters for function in functions.values()):
-        compared.use_nonconf()
-    compared.faults.raise_if_any()
-    asked = {name: value for name, value in given.items() if name != "limits"} | {"columns": given["conf"]}
+        pairs.use_nonconf()
+    pairs.faults.raise_if_any()
+    asked = {name: value for name, value in given.items() if name not in ("limits", "conf")}
+    if pairs.categories:  # a category in conf is no open column
+        asked["nonconf"] = list(dict.fromkeys(feature.column for feature in pairs.features))
     statement = sql.Statement()
     steps: set[str] = set()
-    rows: list[str] = []
-    for rule, limit in limits.items():
-        function, more = functions[rule], RULES[rule].more
-        step = "_".join(["_pp", function.name, *more.values()])
+    rows = [_left_out(statement, pairs, limits.get(LEFT_OUT))]
+    for rule, function in functions.items():
+        how = RULES[rule]
+        step = "_".join(["_pp", function.name, how.of, *how.more.values()])
         if step not in steps:  # two rules may be figures of one function
             steps.add(step)
-            own = {each.name: asked[each.name] for each in function.parameters if each.name in asked}
-            statement.step(step, function.plan(catalog, own | dict(more)), materialized=True)
-        rows.append(_row(len(rows), rule, limit, step))
+            told = asked | dict.fromkeys(("conf", "columns"), columns[how.of])
+            own = {each.name: told[each.name] for each in function.parameters if each.name in told}
+            statement.step(step, function.plan(catalog, own | dict(how.more)), materialized=True)
+        rows.append(_row(list(limits).index(rule), rule, limits[rule], step))
     passed = f'coalesce("value" <= "limit" + {ROUNDING!r}, false) AS "passed"'
     return statement.finish(
         f'SELECT "rule", "limit", "value", {passed}, "meaning" FROM ({" UNION ALL ".join(rows)}) ORDER BY "_pp_place"'
     )
 
 
-def _read(faults: Faults, given: dict[str, Any]) -> dict[str, float | None]:
-    """The limits by the names of their rules."""
-    limits: dict[str, float | None] = {}
+def _asked(pairs: Pairs, given: dict[str, Any], columns: dict[str, list[str]]) -> dict[str, Limit]:
+    """The limits by the names of their rules: those that are given, else those that fit the columns."""
+    if "limits" not in given:
+        limits = DEFAULTS | ({} if pairs.masked.repeatable else IF_READ_AGAIN)
+        return {rule: limit for rule, limit in limits.items() if columns[RULES[rule].of]}
+    limits = _read(pairs.faults, given["limits"])
+    for rule in limits:
+        of = RULES[rule].of if rule in RULES else "all"
+        if columns["all"] and not columns[of]:
+            pairs.faults.add(f"rule {quoted(rule)} is of {of}, and conf has none.")
+    return limits
+
+
+def _read(faults: Faults, given: dict[str, Any]) -> dict[str, Limit]:
+    limits: dict[str, Limit] = {}
     for name, limit in given.items():
         rule = RULES.get(name)
-        if rule is None:
-            faults.add(f"limits names rule {quoted(name)}, which does not exist.{near_miss(name, RULES)} "
-                       f"Rules: {listed(RULES)}.")  # fmt: skip
+        if rule is None and name != LEFT_OUT:
+            known = [*RULES, LEFT_OUT]
+            faults.add(f"limits names rule {quoted(name)}, which does not exist.{near_miss(name, known)} "
+                       f"Rules: {listed(known)}.")  # fmt: skip
             continue
-        kind = "from 0 to 1, a share and no percentage" if rule.most == 1 else "of at least 0"
+        most = 1.0 if rule is None else rule.most
+        kind = "from 0 to 1, a share and no percentage" if most == 1 else "of at least 0"
         try:
-            by_chance = limit is None and rule.chance is not None
-            limits[name] = None if by_chance else arguments.number(0, rule.most, kind)(limit)
+            by_chance = limit is None and rule is not None and rule.chance is not None
+            limits[name] = Limit(None if by_chance else arguments.number(0, most, kind)(limit))
         except MisreadError as misread:
             faults.add(f"the limit of rule {quoted(name)} {misread}, got {'NULL' if limit is None else limit}.")
     return limits
 
 
-def _row(place: int, rule: str, limit: float | None, step: str) -> str:
+def _left_out(statement: sql.Statement, pairs: Pairs, limit: Limit | None) -> str:
+    """The share of pairs that lack a value; said only where there are any, or where it is asked for."""
+    matched = pairs.statement()
+    pairs.told(matched, {})
+    share = 'coalesce(sum("_pp_n") FILTER ("_pp_piece" IS NULL), 0) / sum("_pp_n")'
+    statement.step("_pp_left_out", matched.finish(f'SELECT {share} AS "share" FROM "_pp_told"'), materialized=True)
+    where = None if limit else sql.raw('"share" > 0')
+    place = list(pairs.given.get("limits", {})).index(LEFT_OUT) if limit else len(RULES)
+    return sql.select(
+        _columns(place, LEFT_OUT, (limit or Limit(0.0)).sql(None), '"share"', LEFT_OUT_MEANING),
+        '"_pp_left_out"',
+        where=where,
+    )
+
+
+def _row(place: int, rule: str, limit: Limit, step: str) -> str:
     """The figure of a rule; NULL where one of the rows that it is the largest of has none."""
     how = RULES[rule]
     largest = f"CASE WHEN count(*) = count({how.value}) THEN max({how.value}) END"
-    allowed = f"max({how.chance})" if limit is None else sql.render(sql.number(limit))
+    columns = _columns(place, rule, limit.sql(how.chance), largest, how.described)
+    return sql.select(columns, f'"{step}"', where=sql.raw(how.where))
+
+
+def _columns(place: int, rule: str, limit: str, value: str, meaning: str) -> list[exp.Expr]:
     columns = {
         "_pp_place": sql.number(place),
         "rule": sql.text(rule),
-        "limit": sql.double(sql.raw(allowed)),
-        "value": sql.double(sql.raw(largest)),
-        "meaning": sql.text(how.described),
+        "limit": sql.double(sql.raw(limit)),
+        "value": sql.double(sql.raw(value)),
+        "meaning": sql.text(meaning),
     }
-    named: list[exp.Expr] = [sql.named(value, name) for name, value in columns.items()]
-    return sql.select(named, f'"{step}"', where=sql.raw(how.where))
+    return [sql.named(part, name) for name, part in columns.items()]
 
 
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, MASKED, CONF, NONCONF, KEY, LIMITS),
+        (ORIGINAL, MASKED, OF_ANY_KIND, NONCONF, KEY, LIMITS),
         plan,
         "The release gate: each rule's limit, its value, and whether it is passed; in one statement.",
         "",

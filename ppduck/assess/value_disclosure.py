@@ -11,6 +11,7 @@ from typing import Any
 from ppduck.assess._learning import row_types
 from ppduck.assess._measuring import MODEL, PIECES, TAKES, pieces_of, planned
 from ppduck.assess._prediction import Predicted, predicted
+from ppduck.kernels.prediction import ROUNDING
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.pairs import CONF, KEY, MASKED, NONCONF, ORIGINAL
 from ppduck.plan.registry import Function, register
@@ -24,6 +25,7 @@ COLUMNS = {
     "r2_y": "DOUBLE",
     "r2_sy": "DOUBLE",
     "gain": "DOUBLE",
+    "tolerance": "DOUBLE",
     "rows": "BIGINT",
     "meaning": "VARCHAR",
 }
@@ -47,8 +49,10 @@ def _row(found: Predicted) -> dict[str, Any]:
         "r2_y": by_y,
         "r2_sy": by_sy,
         "gain": gain,
+        "tolerance": found.chance / found.variance if found.variance > 0 else ROUNDING,
         "rows": found.n,
-        "meaning": "share that nonconf, the release, both predict; gain, what the release adds, should be 0",
+        "meaning": "share that nonconf, the release, both predict; gain, what the release adds, should be 0 but for "
+        "the tolerance, which chance explains",
     }
 
 

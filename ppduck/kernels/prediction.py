@@ -18,6 +18,7 @@ from ppduck.values import Array, Moments
 DEPENDENT = 1e-10  # share of a column's variance below which others determine it
 ROUNDING = 1e-9  # what sums of products may lack of being exact
 CHANCE = 1e-3  # how often a release that keeps the conditions is to fail for chance
+TRACY_WIDOM = 3.2724  # what the Tracy-Widom law of order 1 exceeds that often
 
 
 def canonical_correlation(moments: Moments, of: Sequence[int], by: Sequence[int]) -> float:
@@ -44,6 +45,17 @@ def explained(moments: Moments, of: Sequence[int], by: Sequence[int]) -> Array:
     return np.asarray(np.clip((parts**2).sum(axis=0), 0.0, 1.0))
 
 
+def partial_correlation(moments: Moments, of: Sequence[int], by: Sequence[int], given: Sequence[int]) -> float:
+    """The largest canonical correlation of what some columns and others have left, once ``given`` ones are known."""
+    correlation = _correlation(moments)
+    white = _whitening(correlation, given)
+    known = white @ correlation[list(given)] if white.size else np.zeros((0, len(correlation)))
+    left = correlation - known.T @ known
+    nothing = np.diag(left) < DEPENDENT
+    left[nothing], left[:, nothing] = 0.0, 0.0
+    return canonical_correlation(Moments(moments.n, moments.mean, left), of, by)
+
+
 def rank(moments: Moments, by: Sequence[int]) -> int:
     """How many of the columns no others determine."""
     return len(_whitening(_correlation(moments), by))
@@ -52,16 +64,29 @@ def rank(moments: Moments, by: Sequence[int]) -> int:
 def gain_by_chance(n: int, before: float, open_: int, masked: int, conf: int = 1) -> float:
     """How far R² may rise above ``before`` when columns that say nothing are added to ``open_`` others.
 
-    R² of a combination rises from r to 1 - (1 - r)(1 - ρ²), ρ a partial canonical correlation of X and Y given S. Where
-    Y adds nothing, Pillai's V = Σρ² is distributed by F = (b/a)·V/(s - V), exactly so for one X.
+    R² of a combination rises from r to 1 - (1 - r)(1 - ρ²), ρ a partial canonical correlation of X and Y given S.
+    """
+    return (1 - before) * root_by_chance(n, open_, masked, conf) + ROUNDING
+
+
+def root_by_chance(n: int, open_: int, masked: int, conf: int = 1) -> float:
+    """The largest ρ² that chance makes where Y adds nothing to S; 1 where there are too few rows to tell.
+
+    Pillai's V = Σρ² is distributed by F = (b/a)·V/(s - V), exactly so for one X; for several the largest root has
+    the law of Roy, by the approximation of Johnstone (2008): its log-odds are about μ + σ·W, W of Tracy and Widom.
+    Either is a bound, and the lower one counts.
     """
     spare = n - 1 - open_ - masked
     s = min(conf, masked)
-    a, b = s * max(conf, masked), s * (spare - conf + s)
     if spare <= conf:
         return 1.0
+    a, b = s * max(conf, masked), s * (spare - conf + s)
     ratio = float(f.isf(CHANCE, a, b)) * a
-    return (1 - before) * min(s * ratio / (b + ratio), 1.0) + ROUNDING
+    all_freedom = spare + masked - 1
+    low, high = (2 * math.asin(math.sqrt((size - 0.5) / all_freedom)) for size in sorted((conf, masked)))
+    middle = 2 * math.log(math.tan((low + high) / 2))
+    spread = (16 / all_freedom**2 / (math.sin(low + high) ** 2 * math.sin(low) * math.sin(high))) ** (1 / 3)
+    return min(s * ratio / (b + ratio), 1 / (1 + math.exp(-middle - spread * TRACY_WIDOM)))
 
 
 def canonical_gain_by_chance(n: int, before: float, open_: int, masked: int, conf: int) -> float:

@@ -94,6 +94,14 @@ class Compared:
                     )
         refuse_overlap(self.faults, {"key": self.key, parameter: self.numbers}, "key")
 
+    def use_conf(self) -> None:
+        """The confidential columns: those that are numbers in both tables, and those that are categories in both."""
+        if not self.given["conf"]:
+            self.faults.add("conf is empty; name at least one column, such as conf := ['x1'].")
+        found = self.in_both("conf", self.given["conf"])
+        self._sort_out(found, categories=True)
+        refuse_overlap(self.faults, {"key": self.key, "conf": found}, "key")
+
     def use_columns(self, *, categories: bool) -> None:
         """The columns to compare, named or all that both tables have; ``categories`` says whether texts count too."""
         named = self.given.get("columns")
@@ -106,31 +114,36 @@ class Compared:
         else:
             both = self.in_both("columns", named)
             refuse_overlap(self.faults, {"key": self.key, "columns": both}, "key")
-        for column in both:
+        self._sort_out(both, categories=categories)
+        if not self.numbers and not self.categories:
+            self.faults.raise_if_any()
+            kind = "no column" if categories else "no numeric column"
+            self.faults.add(f"there is {kind} to compare that both tables have, beside the key.")
+
+    def _sort_out(self, columns: Sequence[Column], *, categories: bool) -> None:
+        """Columns that both tables have into numbers and, if they are wanted, categories."""
+        for column in columns:
             other = self.masked.find(column.name)
             if other is None:
                 continue
             if column.is_numeric and other.is_numeric:
                 self.numbers.append(column)
-            elif categories and not column.is_numeric and not other.is_numeric:
-                self.categories.append(column)
-            elif named is not None or column.is_numeric:
+            elif column.is_numeric != other.is_numeric:
                 self.faults.add(
                     f"column {quoted(column.name)} is of type {column.type} in {quoted(self.original.label)} and of "
                     f"type {other.type} in {quoted(self.masked.label)}; they cannot be compared."
                 )
-        if not self.numbers and not self.categories:
-            self.faults.raise_if_any()
-            kind = "no column" if categories else "no numeric column"
-            self.faults.add(f"there is {kind} to compare that both tables have, beside the key.")
+            elif categories:
+                self.categories.append(column)
 
     def use_nonconf(self) -> None:
         """What an intruder sees beside the masked columns, as features of a regression."""
         named = (
             resolve(self.faults, self.original, "nonconf", self.given["nonconf"]) if "nonconf" in self.given else None
         )
-        refuse_overlap(self.faults, {"conf": self.numbers, "nonconf": named or []}, "conf")
-        taken = {folded(column.name) for column in [*self.numbers, *self.key]}
+        conf = [*self.numbers, *self.categories]
+        refuse_overlap(self.faults, {"conf": conf, "nonconf": named or []}, "conf")
+        taken = {folded(column.name) for column in [*conf, *self.key]}
         free = [c for c in self.original.columns or () if folded(c.name) not in taken and self.masked.find(c.name)]
         chosen, self.levels = choose_nonconf(self.faults, self.catalog, self.original, named, free)
         self.features = [feature for column in chosen for feature in features_of(column, self.levels)]

@@ -21,7 +21,7 @@ N = 150
 @pytest.fixture
 def splink(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("splink")
-    monkeypatch.setattr(_fellegi_sunter, "SPLINK_ROUNDS", 8)  # each takes a while, and others follow
+    monkeypatch.setattr(_fellegi_sunter, "SPLINK_ROUNDS", (8,))  # each takes a while, and others follow
 
 
 def numbers(seed: int, n: int = N, columns: int = 3) -> np.ndarray:
@@ -117,7 +117,7 @@ def test_categories_alone_split_the_credit_among_a_cell() -> None:
 @pytest.mark.usefixtures("splink")
 def test_splink_recovers_the_agreement_of_matches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A code kept with probability 1 - s or drawn anew among 20 agrees with probability 1 - 19 s/20."""
-    monkeypatch.setattr(_fellegi_sunter, "SPLINK_ROUNDS", 25)
+    monkeypatch.setattr(_fellegi_sunter, "SPLINK_ROUNDS", (25,))
     codes = np.random.default_rng(9).integers(0, 20, (400, 4))
     shares = np.array([0.05, 0.2, 0.4, 0.6])
     masked = flipped(codes, shares, 20)  # type: ignore[arg-type]
@@ -206,3 +206,23 @@ def test_without_splink_the_message_says_what_to_install(monkeypatch: pytest.Mon
     x = numbers(21)
     with pytest.raises(PpduckError, match=r"needs Splink: pip install 'ppduck\[linkage\]'"):
         of_numbers(x, x)
+
+
+def test_where_splink_gives_up_the_later_rounds_find_m(splink: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its EM ends with an error once an m is too small for a double."""
+    from splink.internals.linker_components.training import LinkerTraining
+
+    values = numbers(1)
+    masked = noisy(values, 0.01)
+    nothing = np.zeros((N, 0), dtype=np.int64)
+    expected = linked(values, masked, nothing, nothing).mean()
+    tried = []
+
+    def gives_up(*_: object, **__: object) -> None:
+        tried.append(1)
+        raise ValueError("m_probability value 0.0 is below the minimum allowed value")
+
+    monkeypatch.setattr(_fellegi_sunter, "SPLINK_ROUNDS", (8, 2))
+    monkeypatch.setattr(LinkerTraining, "estimate_parameters_using_expectation_maximisation", gives_up)
+    assert linked(values, masked, nothing, nothing).mean() == pytest.approx(expected, abs=0.1)
+    assert len(tried) == 2

@@ -180,6 +180,7 @@ def test_probabilistic_linkage_finds_what_distance_finds(con: duckdb.DuckDBPyCon
         ("'t', 'r', columns=['x1'], key='id', detail='all'", r"detail takes one of 'columns', 'records'"),
         ("'t', 'r', columns=['id'], key='id'", r'column "id" is in both key and columns'),
         ("'bare', 'bare', key='id'", r"there is no column to compare that both tables have, beside the key"),
+        ("'names', 'names', key='id'", r'column "name" is in both tables and has more than 100 values.* it may tell by itself who somebody is'),
         ("'names', 'names', columns=['name'], key='id'", r'column "name" has 2000 different values, more than the 100'),
     ],
 )  # fmt: skip
@@ -195,6 +196,26 @@ def test_bad_input_is_told(con: duckdb.DuckDBPyConnection, table: np.ndarray, ca
     )
     with pytest.raises(duckdb.InvalidInputException, match=message):
         con.execute(f"FROM record_linkage({call})").fetchall()
+
+
+def test_keys_are_the_same_number_whatever_their_type(
+    con: duckdb.DuckDBPyConnection, ask: Ask, table: np.ndarray
+) -> None:
+    [row] = ask("FROM record_linkage('t', 'r', columns=['x1'], key='id')")
+    for type_ in ("DOUBLE", "DECIMAL(9, 2)", "VARCHAR", "UTINYINT"):
+        other = f"(SELECT id::{type_} AS id, x1 FROM r WHERE id < 200)"
+        [found] = ask(f"FROM record_linkage('(FROM t WHERE id < 200)', '{other}', columns=['x1'], key='id')")
+        assert found["records"] == 200
+    assert row["records"] == 2000
+
+
+def test_a_key_that_is_spelt_in_two_ways_is_said_to_be(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE t (k VARCHAR COLLATE NOCASE, x DOUBLE); CREATE TABLE r (k VARCHAR COLLATE NOCASE, x DOUBLE)"
+    )
+    con.execute("INSERT INTO t SELECT 'k' || i, i FROM range(9) s(i); INSERT INTO r SELECT upper(k), x FROM t")
+    with pytest.raises(duckdb.InvalidInputException, match="keys that count as equal are spelt in different ways"):
+        con.execute("FROM record_linkage('t', 'r', columns=['x'], key='k')").fetchall()
 
 
 def test_what_would_take_hours_is_refused(

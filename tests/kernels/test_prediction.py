@@ -13,7 +13,9 @@ from ppduck.kernels.prediction import (
     canonical_gain_by_chance,
     explained,
     gain_by_chance,
+    partial_correlation,
     rank,
+    root_by_chance,
 )
 from ppduck.values import Moments
 from tests.laws import canonical_correlation as by_rows
@@ -64,9 +66,34 @@ def test_what_chance_explains_is_rarely_exceeded() -> None:
     assert exceeded > 0, "a bound that is never reached would let real gains pass"
 
 
-def test_the_bound_shrinks_with_rows_and_swallows_tiny_tables() -> None:
+def test_the_bound_shrinks_with_rows_and_is_1_where_nothing_can_be_told() -> None:
     bounds = [gain_by_chance(n, 0.5, 2, 2, 2) for n in (10, 100, 1_000, 1_000_000)]
     assert bounds == sorted(bounds, reverse=True)
     assert bounds[-1] < 2e-5
-    assert gain_by_chance(5, 0.5, 2, 2, 2) == 1
+    assert root_by_chance(5, 2, 2, 2) == 1
     assert 0 < canonical_gain_by_chance(1000, 0.9, 2, 2, 2) < canonical_gain_by_chance(1000, 0.1, 2, 2, 2)
+
+
+@pytest.mark.parametrize(("conf", "n"), [(2, 30), (3, 40), (5, 60), (10, 120)])
+def test_the_largest_root_of_several_columns_is_rarely_exceeded_and_not_by_far(conf: int, n: int) -> None:
+    rng = np.random.default_rng(conf)
+    trials = 3000
+    roots = np.empty(trials)
+    for i in range(trials):
+        x, y = (np.linalg.qr(side - side.mean(axis=0))[0] for side in rng.normal(size=(2, n, conf)))
+        roots[i] = np.linalg.svd(x.T @ y, compute_uv=False)[0] ** 2
+    bound = root_by_chance(n, 0, conf, conf)
+    assert (roots > bound).sum() <= trials * CHANCE + 4 * np.sqrt(trials * CHANCE)
+    assert bound < np.quantile(roots, 0.999) * 1.35
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=20, deadline=None)
+def test_partial_correlations_are_those_of_residuals(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(60, 6)) @ rng.normal(size=(6, 6))
+    s, x, y = rows[:, :2], rows[:, 2:4], rows[:, 4:]
+    design = np.column_stack([np.ones(60), s])
+    x, y = (side - design @ np.linalg.lstsq(design, side, rcond=None)[0] for side in (x, y))
+    found = partial_correlation(Moments.of(rows), [2, 3], [4, 5], [0, 1])
+    assert found == pytest.approx(by_rows(x, y), abs=1e-7)

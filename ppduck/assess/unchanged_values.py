@@ -1,0 +1,71 @@
+"""unchanged_values(): how many values of a release are those of their original, beyond what chance makes equal.
+
+Of the pairs in which neither is NULL, a share a is equal; if the masked values were dealt out at random it would be
+e = Σ p(v)·q(v) over the values v of both sides. The excess (a - e)/(1 - e), Cohen's κ, is 0 for a release that has
+nothing to do with its original and 1 for a copy, however few values a column has. Each column is looked at by itself,
+so that a NULL elsewhere hides nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy.stats import norm
+
+from ppduck.kernels.prediction import CHANCE, ROUNDING
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.catalog import Catalog
+from ppduck.plan.pairs import COLUMNS, KEY, MASKED, ORIGINAL, Pairs
+from ppduck.plan.registry import Function, register
+
+NAME = "unchanged_values"
+MEANING = "values equal to their original; excess, what chance does not explain, should be 0; lower is safer"
+
+
+def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+    pairs = Pairs(NAME, catalog, given)
+    pairs.use_columns(categories=True)
+    pairs.faults.raise_if_any()
+    statement = pairs.statement(materialized=True)
+    pairs.told(statement, {})
+    pairs.check(statement)
+    compared = [(column.name, f"_pp_x{j}", f"_pp_y{j}") for j, column in enumerate(pairs.numbers)]
+    compared += [(column.name, f"_pp_a{j}", f"_pp_b{j}") for j, column in enumerate(pairs.categories)]
+    rows = [_row(place, *names) for place, names in enumerate(compared)]
+    return statement.finish(
+        f'SELECT "column", "unchanged", "share", "chance_share", {_EXCESS} AS "excess", {_TOLERANCE} AS "tolerance", '
+        f'"excess" <= "tolerance" AS "holds", "rows", "left_out", {sql.render(sql.text(MEANING))} AS "meaning" '
+        f'FROM ({" UNION ALL ".join(rows)}) ORDER BY "_pp_place"'
+    )
+
+
+# What is equal without fail tells nothing: where chance makes all equal there is no excess.
+_EXCESS = 'CASE WHEN "chance_share" < 1 THEN ("share" - "chance_share") / (1 - "chance_share") ELSE 0 END'
+_TOLERANCE = (
+    f'CASE WHEN "chance_share" < 1 THEN {float(norm.isf(CHANCE))!r}::DOUBLE * '
+    f'sqrt("chance_share" / (1 - "chance_share") / "rows") ELSE 0 END + {ROUNDING!r}::DOUBLE'
+)
+
+
+def _row(place: int, name: str, before: str, after: str) -> str:
+    """The figures of one column; NULL where no pair has both values."""
+    both = f'(SELECT "{before}" AS x, "{after}" AS y FROM "_pp_pairs" WHERE x IS NOT NULL AND y IS NOT NULL)'
+    sides = (f"(SELECT {side} AS v, count(*) AS c_{side} FROM {both} GROUP BY v)" for side in "xy")
+    met = f"(SELECT coalesce(sum(c_x::DOUBLE * c_y), 0) AS met FROM {' JOIN '.join(sides)} USING (v))"
+    counted = f"(SELECT count(*) AS n, count(*) FILTER (x = y) AS same FROM {both})"
+    return (
+        f'SELECT {place} AS "_pp_place", {sql.render(sql.text(name))} AS "column", same AS "unchanged", '
+        'same / nullif(n, 0) AS "share", met / nullif(n, 0) / nullif(n, 0) AS "chance_share", n AS "rows", '
+        f'"_pp_matched" - n AS "left_out" FROM {counted} CROSS JOIN {met} CROSS JOIN "_pp_check"'
+    )
+
+
+FUNCTION = register(
+    Function(
+        NAME,
+        (ORIGINAL, MASKED, COLUMNS, KEY),
+        plan,
+        "How many values of each column are their originals, beyond what chance makes equal; NULLs hide nothing.",
+        "Cohen 1960, for the excess",
+    )
+)
