@@ -24,6 +24,7 @@ import pyarrow as pa
 from scipy.special import ndtr
 
 import ppduck.assess
+import ppduck.masks
 import ppduck.randomized
 from ppduck.errors import PpduckError
 from ppduck.kernels.noise import WORDS_PER_BLOCK, KeyedNoise
@@ -138,7 +139,7 @@ class Planner:
         takes = ["VARCHAR", "VARCHAR", "BIGINT", *sums]
         self._add_row_by_row(con, frame.SOLVE, runtime.solve, takes, "DOUBLE[]", pa.list_(pa.float64()))
         self._add_row_by_row(con, relations.LEARN, relations.learn, *relations.LEARN_TYPES, pa.uint64())
-        for name, function, takes, gives, arrow in ppduck.assess.UDFS:
+        for name, function, takes, gives, arrow in [*ppduck.masks.UDFS, *ppduck.assess.UDFS]:
             self._add_row_by_row(con, name, function, takes, gives, arrow)
         self._add(con, relations.EVALUATE, relations.evaluate, *relations.EVALUATE_TYPES, type="arrow")
         self._add(con, ppduck.assess.COMPARE, ppduck.assess.compare, *ppduck.assess.COMPARE_TYPES)

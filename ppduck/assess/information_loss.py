@@ -41,7 +41,7 @@ COLUMNS = {
 }
 GIVES, ARROW = row_types(COLUMNS)
 # Specification, number of pairs; pairs without NULL, their sums and products, and what _aggregates asks of each column.
-TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 8]
+TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 9]
 # A covariance of so small a part of the deviations is the rounding of one that is 0.
 ROUNDING = 1e-12
 DIRECTION = "lower is better: 0 is no loss"
@@ -52,6 +52,7 @@ _DEFINITION = {
     "covariances": "100 * mean of |v - v'| / |v| over all covariances and variances",
     "variances": "100 * mean of |s - s'| / s over all variances",
     "correlations": "100 * mean of |r - r'| over all pairs of columns",
+    "squared_error": "100 * SSE / SST: sum of (x - x')² by that of (x - mean)², mean over columns; beside the others",
 }
 SCALE = Parameter(
     "scale",
@@ -85,6 +86,7 @@ def _aggregates(q: int) -> dict[str, sql.Expr]:
         "_pp_absolute": each("sum(abs({x} - {y}))"),
         "_pp_changed": each("count(*) FILTER ({x} <> {y})"),
         "_pp_zeros": each("count(*) FILTER ({x} = 0 AND {y} <> 0)"),
+        "_pp_squared": each("sum(({x} - {y}) * ({x} - {y}))"),
         "_pp_constant": sql.cast(statistics.constant(sides), "DOUBLE[]"),
     }
 
@@ -101,7 +103,7 @@ def solve(
     n = counted(spec, counts)
     assert sums is not None
     assert products is not None
-    relative, absolute, changed, zeros, constant = (np.asarray(part, dtype=float) for part in asked)
+    relative, absolute, changed, zeros, squared, constant = (np.asarray(part, dtype=float) for part in asked)
     moments, names = Moments.from_sums(n, sums, products), spec["columns"]
     finite = np.asarray(np.isfinite(moments.mean) & np.isfinite(np.diag(moments.cross)))
     refuse_infinite(spec, both_sides(names), finite)
@@ -117,7 +119,17 @@ def solve(
             f"in {near} values are so near to 0 that their relative change is infinite; measure with scale := 'sd'."
         )
     terms = {"values": (float(values.mean()), moved)} | found.terms()
-    return list(_rows(terms, n, spec["scale"]))
+    return [*_rows(terms, n, spec["scale"]), _squared_error(squared, (n - 1) * np.diag(found.before), n)]
+
+
+def _squared_error(squared: Array, total: Array, n: int) -> dict[str, Any]:
+    """What microaggregation is judged by; a constant that changed counts 1."""
+    of_columns = np.where(total > 0, squared / np.where(total > 0, total, 1.0), squared > 0)
+    return {
+        "component": "squared_error", "value": 100 * float(of_columns.mean()),
+        "zeros": int(((total == 0) & (squared > 0)).sum()), "rows": n, "direction": DIRECTION,
+        "definition": _DEFINITION["squared_error"],
+    }  # fmt: skip
 
 
 def _by_deviation(change: Array, changed: Array, sd: Array) -> Array:

@@ -1,5 +1,24 @@
 """The masks: one file a method, holding its parameters, its solve, its promises and its reference."""
 
-from ppduck.masks import cgadp, egadp, gadp, ipso, kim, nm_egadp, noise, shuffle, sufficiency
+from collections.abc import Callable
+from typing import Any
 
-__all__ = ["cgadp", "egadp", "gadp", "ipso", "kim", "nm_egadp", "noise", "shuffle", "sufficiency"]
+from ppduck.masks import (
+    cgadp,
+    egadp,
+    gadp,
+    ipso,
+    kim,
+    microaggregate,
+    nm_egadp,
+    noise,
+    onn,
+    rank_swap,
+    shuffle,
+    sufficiency,
+)
+
+# What DuckDB is taught to call, row by row: name, function, types of arguments and of the result, also for Arrow.
+UDFS: list[tuple[str, Callable[..., Any], list[str], str, Any]] = [microaggregate.UDF, onn.UDF, rank_swap.UDF]
+
+__all__ = ["UDFS", "cgadp", "egadp", "gadp", "ipso", "kim", "nm_egadp", "noise", "shuffle", "sufficiency"]

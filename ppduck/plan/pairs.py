@@ -132,8 +132,9 @@ class Pairs(Matching):
         size = len(self.numbers) + len(self.inputs)
         values, parts = _deviations(names, centres), _moments_about(names, centres) | more
         own, other = values[: len(values) - size], values[len(values) - size :]
-        pairs = [sql.call("sum", sql.product(y, z)) for y in other for z in own]
-        crossed: dict[str, sql.Expr] = {"_pp_zy": sql.array(pairs, "DOUBLE"), "_pp_all": sql.raw(self._fits())}
+        texts, other_texts = ([f"({sql.render(value)})" for value in side] for side in (own, other))
+        products = statistics.sums_of_products((y, z) for y in other_texts for z in texts)
+        crossed: dict[str, sql.Expr] = {"_pp_zy": products, "_pp_all": sql.raw(self._fits())}
         moments = {"_pp_n", "_pp_sums", "_pp_products"}
         crossed |= {name: part for name, part in parts.items() if name not in moments}
         tables = [f"({sql.select(named(crossed), f'({self._side_by_side()})')})"]

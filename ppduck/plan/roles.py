@@ -56,7 +56,7 @@ def assign(function: str, catalog: Catalog, given: dict[str, Any], *, uses_nonco
     """Resolves and checks every column that a masking call names."""
     source = catalog.source(function, given["tbl"])
     faults = Faults(function, source.label)
-    if source.columns is None and "nonconf" not in given:
+    if source.columns is None and uses_nonconf and "nonconf" not in given:
         raise faults.refuse(catalog.unseen(source))
     if source.columns is None and given.get("round"):
         faults.add(f"round needs the types of the columns, and the planner cannot see {quoted(source.label)}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
@@ -16,8 +16,14 @@ def sums(values: Sequence[sql.Expr]) -> sql.Expr:
 
 def products(values: Sequence[sql.Expr]) -> sql.Expr:
     """Sums of products of all pairs: the lower triangle row by row, as ``Moments.from_sums`` reads it."""
-    pairs = (sql.call("sum", sql.product(a, b)) for i, a in enumerate(values) for b in values[: i + 1])
-    return sql.array(pairs, "DOUBLE")
+    # Written out, as trees of so many terms take longer to plan than to run.
+    texts = [f"({sql.render(value)})" for value in values]
+    return sums_of_products((a, b) for i, a in enumerate(texts) for b in texts[: i + 1])
+
+
+def sums_of_products(pairs: Iterable[tuple[str, str]]) -> sql.Expr:
+    """Sums of a·b, as one list, of values that are SQL already."""
+    return sql.raw(f"CAST([{', '.join(f'sum({a} * {b})' for a, b in pairs)}] AS DOUBLE[])")
 
 
 def rows() -> sql.Expr:

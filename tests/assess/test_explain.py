@@ -7,6 +7,7 @@ import pytest
 
 from ppduck.plan.numeric import NumericMask
 from ppduck.plan.registry import functions
+from tests.masks.test_contract import NEEDS
 
 pytestmark = pytest.mark.core
 
@@ -45,9 +46,8 @@ def test_uniqueness_of_the_key_is_counted(customers: duckdb.DuckDBPyConnection) 
 
 @pytest.mark.parametrize("mask", [function for function in functions() if isinstance(function, NumericMask)])
 def test_promises_are_told_for_every_mask(customers: duckdb.DuckDBPyConnection, mask: NumericMask) -> None:
-    needs = {"noise_mask": ", level=0.1", "kim_mask": ", level=0.1", "sufficiency_mask": ", alpha=0.5"}
     rounds = any(parameter.name == "round" for parameter in mask.parameters)
-    more = needs.get(mask.name, "") + (", round=true" if rounds else "")
+    more = NEEDS.get(mask.name, "") + (", round=true" if rounds else "")
     rows = explained(customers, f"'{mask.name}', 'customers', conf=['x1']{more}, seed=1")
     guaranteed = [note for _, role, note in rows if role == "guaranteed"]
     lost = [note for _, role, note in rows if role == "not guaranteed"]

@@ -18,7 +18,7 @@ from tests.laws import Matrix, insert, random_table
 pytestmark = pytest.mark.core
 Ask = Callable[[str], list[dict[str, Any]]]
 CALL = "FROM information_loss('t', 'm', key='id'{})"
-NONE = dict.fromkeys(["values", "covariances", "variances", "correlations", "information_loss"], 0.0)
+NONE = dict.fromkeys(["values", "covariances", "variances", "correlations", "information_loss", "squared_error"], 0.0)
 
 
 def by_numpy(x: Matrix, y: Matrix, *, sd: bool = False) -> dict[str, float]:
@@ -32,7 +32,8 @@ def by_numpy(x: Matrix, y: Matrix, *, sd: bool = False) -> dict[str, float]:
         "variances": 100 * np.mean(np.abs(np.diag(v) - np.diag(w)) / np.diag(v)),
         "correlations": 100 * np.mean(np.abs(r - s)[pairs]),
     }
-    return {**terms, "information_loss": np.mean(list(terms.values()))}
+    error = 100 * np.mean(((x - y) ** 2).sum(axis=0) / ((x - x.mean(axis=0)) ** 2).sum(axis=0))
+    return {**terms, "information_loss": np.mean(list(terms.values())), "squared_error": error}
 
 
 def put(con: duckdb.DuckDBPyConnection, original: Matrix, masked: Matrix) -> None:
@@ -111,7 +112,9 @@ def test_constant_columns_and_covariances_of_zero_count_like_zeros(con: duckdb.D
     other[:, 2] = 0.2  # constant still: values alone are lost
     put(con, x, other)
     assert losses(ask)["values"] == pytest.approx(100 / 3)
-    assert losses(ask) == pytest.approx({**NONE, "values": 100 / 3, "information_loss": 25 / 3})
+    assert losses(ask) == pytest.approx(
+        {**NONE, "values": 100 / 3, "information_loss": 25 / 3, "squared_error": 100 / 3}
+    )
     assert losses(ask, ", scale='sd'") == losses(ask)
     other[:, 2] = x[:, 0] + x[:, 1]
     put(con, x, other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from tests.benchmarks import assessment, masks, nonlinear, randomized
+from tests.benchmarks import assessment, masks, nonlinear, perturbation, randomized
 from tests.benchmarks.large import large
 from tests.benchmarks.linearity import linearity
 from tests.benchmarks.numpy_side import compared
@@ -24,6 +24,9 @@ BENCHMARKS: dict[str, Callable[[Report, int], None]] = {
     "sdcmicro": add_noise,
     "shuffle": nonlinear.shuffle,
     "relations": nonlinear.relations,
+    "swap": perturbation.swap,
+    "group": perturbation.group,
+    "networks": perturbation.networks,
     "security": assessment.security,
     "linkage": assessment.linkage,
     "measures": assessment.others,

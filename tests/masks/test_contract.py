@@ -15,24 +15,37 @@ pytestmark = pytest.mark.core
 MASKS = [function.name for function in functions() if isinstance(function, NumericMask)]
 EXACT = ["egadp_mask", "ipso_mask", "nm_egadp_mask", "sufficiency_mask"]
 # Masks whose values may by chance be the originals, a few in a thousand rows.
-ON_QUANTILES = ["cgadp_mask", "shuffle_mask"]
-PERMUTING = ["shuffle_mask"]
-NEEDS = {"noise_mask": ", level=0.1", "kim_mask": ", level=0.1", "sufficiency_mask": ", alpha=0.5"}
+ON_QUANTILES = ["cgadp_mask", "microaggregate_mask", "onn_mask", "rank_swap_mask", "shuffle_mask"]
+PERMUTING = ["rank_swap_mask", "shuffle_mask"]
+REFUSES_NULL = ["microaggregate_mask"]
+# Masks that look at conf only, of which some know no nonconf.
+OF_CONF_ONLY = ["kim_mask", "microaggregate_mask", "noise_mask", "onn_mask", "rank_swap_mask"]
+WITHOUT_NONCONF = ["microaggregate_mask", "onn_mask", "rank_swap_mask"]
+NEEDS = {
+    "noise_mask": ", level=0.1",
+    "kim_mask": ", level=0.1",
+    "microaggregate_mask": ", k=5",
+    "rank_swap_mask": ", p=10",
+    "sufficiency_mask": ", alpha=0.5",
+}
 
 
 def call(mask: str, table: str = "customers", conf: str = "['x1', 'x2']", more: str = "") -> str:
     return f"{mask}('{table}', conf={conf}{NEEDS.get(mask, '')}{more})"
 
 
-def test_every_linear_mask_is_here() -> None:
+def test_every_mask_of_numbers_is_here() -> None:
     assert MASKS == [
         "cgadp_mask",
         "egadp_mask",
         "gadp_mask",
         "ipso_mask",
         "kim_mask",
+        "microaggregate_mask",
         "nm_egadp_mask",
         "noise_mask",
+        "onn_mask",
+        "rank_swap_mask",
         "shuffle_mask",
         "sufficiency_mask",
     ]
@@ -77,7 +90,7 @@ def test_drop_leaves_columns_out(customers: duckdb.DuckDBPyConnection, mask: str
     assert released.columns == ["s1", "s2", "member", "region", "x1", "x2"]
 
 
-@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("mask", [mask for mask in MASKS if mask not in REFUSES_NULL])
 def test_null_stays_null_and_the_rest_of_its_row_is_masked(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
     customers.execute(
         "UPDATE customers SET x1 = NULL WHERE id % 10 = 0; UPDATE customers SET x2 = NULL WHERE id % 15 = 0"
@@ -101,7 +114,8 @@ def test_null_stays_null_and_the_rest_of_its_row_is_masked(customers: duckdb.Duc
 def test_the_same_rows_from_one_thread_or_two_in_any_order_at_any_time(
     con: duckdb.DuckDBPyConnection, mask: str
 ) -> None:
-    values = random_table(np.random.default_rng(1), 30_000, 2, 2)
+    # Networks are shown one value after the other.
+    values = random_table(np.random.default_rng(1), 3_000 if mask == "onn_mask" else 30_000, 2, 2)
     insert(con, "t", ["s1", "s2", "x1", "x2"], values)
     con.execute("CREATE TABLE shuffled AS FROM t ORDER BY hash(id)")
     results = []
@@ -172,7 +186,8 @@ def test_odd_names_work_everywhere(con: duckdb.DuckDBPyConnection, mask: str) ->
         return "[" + ", ".join("'" + names[i].replace("'", "''") + "'" for i in indices) + "]"
 
     table = '"my schema"."it\'\'s a ""table"'
-    conf, more = literal(0, 1), f", nonconf={literal(2, 3)}, drop={literal(4)}, key='key'"
+    nonconf = "" if mask in WITHOUT_NONCONF else f", nonconf={literal(2, 3)}"
+    conf, more = literal(0, 1), f"{nonconf}, drop={literal(4)}, key='key'"
     released = con.sql(f"FROM {call(mask, table, conf, more)}")
     assert released.columns == ["key", *names[:4], names[5]]
     assert len(released.fetchall()) == 300
@@ -185,8 +200,11 @@ def test_odd_names_work_everywhere(con: duckdb.DuckDBPyConnection, mask: str) ->
 @pytest.mark.parametrize("mask", MASKS)
 def test_on_null_drop_and_mean(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
     customers.execute("UPDATE customers SET s1 = NULL WHERE id % 20 = 0")
-    uses_nonconf = mask not in ("noise_mask", "kim_mask")
-    if uses_nonconf:
+    if mask in WITHOUT_NONCONF:
+        with pytest.raises(duckdb.InvalidInputException, match="there is no parameter 'on_null'"):
+            customers.execute(f"FROM {call(mask, more=', on_null=drop')}")
+        return
+    if mask not in OF_CONF_ONLY:
         with pytest.raises(
             duckdb.InvalidInputException, match=r'nonconf column "s1" has NULL in 50 of 1000 rows\. Leave'
         ):

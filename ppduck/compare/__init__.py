@@ -1,0 +1,1 @@
+"""The comparison of masks by their protection scores: ``python -m ppduck.compare FILE``."""

@@ -1,0 +1,96 @@
+"""Masks a table by each method, several times, and scores every release with protection_score()."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ppduck
+from ppduck.compare.methods import Method
+from ppduck.errors import PpduckError, listed, near_miss
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.catalog import Column
+
+MEASURES = ("IL", "DLD", "PLD", "ID", "DR", "score", "score_simplified")
+
+
+@dataclass(frozen=True)
+class Run:
+    """The measures of one release, for an intruder who knows so many columns."""
+
+    method: Method
+    run: int
+    known: int
+    measures: dict[str, float | None]
+
+
+class Table:
+    """The data in a database of its own, with a key, and the numeric columns that are masked."""
+
+    def __init__(self, path: Path, columns: Sequence[str] | None = None) -> None:
+        if not path.is_file():
+            raise PpduckError(f"there is no file {str(path)!r}.")
+        self.con: Any = ppduck.connect()
+        self.con.execute("SET enable_progress_bar = false")  # the runs are told of, not each statement
+        described = self.con.execute("DESCRIBE SELECT * FROM " + _literal_name(path)).fetchall()
+        found = [Column(str(row[0]), str(row[1])) for row in described]
+        numbers = [column.name for column in found if column.is_numeric]
+        for name in columns or ():
+            if name not in numbers:
+                raise PpduckError(
+                    f"{path.name} has no numeric column {name!r}.{near_miss(name, numbers)} Columns: {listed(numbers)}."
+                )
+        self.columns = list(columns or numbers)
+        if len(self.columns) < 2:
+            raise PpduckError(f"{path.name} has {len(self.columns)} numeric columns; at least 2 are compared.")
+        self.key = "row"
+        while any(column.name == self.key for column in found):
+            self.key += "_"
+        own = ", ".join(sql.render(sql.name(name)) for name in self.columns)
+        self.con.execute(
+            f"CREATE TABLE original AS SELECT row_number() OVER () AS {sql.render(sql.name(self.key))}, {own} "
+            f"FROM {_literal_name(path)}"
+        )
+
+    def mask(self, method: Method, seed: int) -> None:
+        """Writes ``masked``; the seed makes a comparison that can be repeated, and no release."""
+        chance = f", seed := {seed}" if method.by_chance else ""
+        names = ", ".join(sql.render(sql.text(name)) for name in self.columns)
+        key = sql.render(sql.text(self.key))
+        self.con.execute(
+            f"CREATE OR REPLACE TABLE masked AS FROM {method.mask}('original', conf := [{names}], {method.parameters}, "
+            f"key := {key}{chance})"
+        )
+
+    def score(self, known: int, *, probabilistic: bool) -> dict[str, float | None]:
+        names = ", ".join(sql.render(sql.text(name)) for name in self.columns)
+        found = self.con.execute(
+            f"SELECT measure, value FROM protection_score('original', 'masked', columns := [{names}], "
+            f"key := {sql.render(sql.text(self.key))}, known := {known}, probabilistic := {str(probabilistic).lower()})"
+        )
+        return {str(name): None if value is None else float(value) for name, value in found.fetchall()}
+
+
+def _literal_name(path: Path) -> str:
+    return sql.render(sql.text(str(path)))
+
+
+def runs_of(
+    table: Table,
+    methods: Sequence[Method],
+    known: Sequence[int],
+    runs: int,
+    *,
+    probabilistic: bool,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Iterator[Run]:
+    """Every method as often as asked, or once where there is no chance in it."""
+    for number, method in enumerate(methods, 1):
+        times = runs if method.by_chance else 1
+        for run in range(times):
+            tell(f"{method.name} ({number} of {len(methods)}), run {run + 1} of {times}")
+            table.mask(method, run)
+            for each in known:
+                yield Run(method, run, each, table.score(each, probabilistic=probabilistic))

@@ -1,0 +1,157 @@
+"""Microaggregation: groups of at least k records that are near each other, each value replaced by its group's mean.
+
+MDAV on standardised columns, all together or some at a time (MIC-vm-k takes v columns at a time). (004, section 6;
+Domingo-Ferrer & Mateo-Sanz 2002.)
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ppduck.errors import PpduckWarning, listed, near_miss, quoted
+from ppduck.kernels import microaggregation
+from ppduck.kernels.threads import one_thread
+from ppduck.masks._promises import UNUSED
+from ppduck.plan import arguments
+from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.numeric import NumericMask
+from ppduck.plan.registry import register
+from ppduck.plan.roles import Roles
+from ppduck.plan.whole import GIVES, TAKES, Told, WholeFrame, flattened, whole_mask
+from ppduck.values import Array, folded
+
+SOLVE = "ppduck_microaggregate"
+MOST_VALUES = 100_000_000  # 0.8 GB as doubles, and several times that on the way
+
+
+def _k(value: Any) -> int:
+    if arguments.integer(value) < 2:
+        raise MisreadError("must be at least 2")
+    return int(value)
+
+
+def _variables(value: Any) -> int | str | list[list[str]]:
+    if value == "all":
+        return "all"
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    if isinstance(value, list) and value and all(isinstance(part, list) and part for part in value):
+        return [arguments.columns(part) for part in value]
+    raise MisreadError(
+        "takes 'all', how many columns to group by at a time, or lists of them, such as [['a','b'],['c']]"
+    )
+
+
+PARAMETERS = (
+    Parameter("k", _k, "the least number of records in a group, such as k := 3"),
+    Parameter("variables", _variables, "'all', how many columns to group by at a time, or lists of columns", "'all'"),
+    Parameter("method", arguments.choice("mdav"), "'mdav'", "'mdav'"),
+)
+
+
+class GroupFrame(WholeFrame):
+    udf = SOLVE
+
+    def __init__(self, mask: NumericMask, roles: Roles, given: dict[str, Any]) -> None:
+        super().__init__(mask, roles, given)
+        # Sets of columns, by their own names: what is together matters, not how it was said.
+        names = [column.name for column in roles.conf]
+        self.given = {name: value for name, value in given.items() if name not in ("variables", "method")}
+        sets = _sets(names, given.get("variables", "all"), roles)
+        if len(sets) > 1:
+            self.given["variables"] = sorted(sorted(each) for each in sets)
+
+
+def _sets(names: list[str], variables: int | str | list[list[str]], roles: Roles) -> list[list[str]]:
+    """The columns that are grouped by together: consecutive ones, the last set smaller where they do not divide."""
+    if variables == "all":
+        return [names]
+    if isinstance(variables, int):
+        return [names[i : i + variables] for i in range(0, len(names), variables)]
+    assert isinstance(variables, list)
+    own = {folded(name): name for name in names}
+    faults, seen, sets = [], set[str](), []
+    for part in variables:
+        for name in part:
+            if folded(name) not in own:
+                faults.append(f"variables names column {quoted(name)}, which is not in conf.{near_miss(name, names)}")
+            elif folded(name) in seen:
+                faults.append(f"variables names column {quoted(name)} twice.")
+            seen.add(folded(name))
+        sets.append([own[folded(name)] for name in part if folded(name) in own])
+    missing = [name for name in names if folded(name) not in seen]
+    if missing:
+        faults.append(f"variables leaves out {listed(missing)}; every conf column is in one of its lists.")
+    if faults:
+        raise roles.faults("microaggregate_mask", faults)
+    return sets
+
+
+def solve(specification: str, group: str | None, secret: str, flat: Array | None) -> Array:
+    told = Told(specification, group, secret, flat)
+    values, k = told.values, int(told.parameters["k"])
+    n = len(values)
+    if values.size > MOST_VALUES:
+        raise told.refuse(
+            f"there are {values.size:,} values{told.where}, and {MOST_VALUES:,} at most can be looked at together; "
+            "name fewer columns, or mask within groups: by := […]."
+        )
+    nulls = np.isnan(values).sum(axis=0)
+    faults = [
+        f"conf column {quoted(name)} has NULL in {count} of {n} rows{told.where}, and a group's mean over fewer than k "
+        "values would give them away; leave such rows out with a SELECT in tbl, or fill them."
+        for name, count in zip(told.names, nulls, strict=True)
+        if count
+    ]
+    if n < 2 * k:
+        faults.append(
+            f"k is {k}, and {n} rows{told.where} make no two groups of {k}; take a smaller k"
+            + (", or merge small groups." if group else ".")
+        )
+    if faults:
+        raise told.refuse("\n  also: ".join(faults))
+    result = np.empty_like(values)
+    for names in told.parameters.get("variables", [told.names]):
+        of = [told.names.index(name) for name in names]
+        if not microaggregation.is_exact(n, len(of)):
+            _warn_of_parts(told, n, len(of))
+        with one_thread():
+            groups = microaggregation.grouped(microaggregation.standardised(values[:, of]), k)
+        result[:, of] = microaggregation.centroids(values[:, of], groups)
+    return flattened(result)
+
+
+def _warn_of_parts(told: Told, n: int, columns: int) -> None:
+    warnings.warn(
+        f"microaggregate_mask on {quoted(told.spec['table'])}: {n:,} rows of {columns} columns{told.where} are grouped "
+        f"in parts of {microaggregation.BLOCK:,} that lie near each other; these are not the groups of the whole.",
+        PpduckWarning,
+        stacklevel=2,
+    )
+
+
+MASK = register(
+    whole_mask(
+        "microaggregate_mask",
+        frame=GroupFrame,
+        summary="Microaggregation by MDAV: means of groups of at least k records that are near each other.",
+        reference="Domingo-Ferrer & Mateo-Sanz 2002, IEEE TKDE 14(1); Domingo-Ferrer & Torra 2005",
+        keeps=(
+            "means of all conf columns exactly",
+            "each combination of masked values, of columns that were grouped together, is shared by k records or more",
+        ),
+        loses=(
+            "variances and covariances: what varies within groups is lost; information_loss() tells how much",
+            "k-anonymity where columns are grouped in several sets: combinations across sets may be unique",
+            "secrecy of an extreme value: the mean of k values of which one is very large shows about how large it is",
+            "protection by k where the same record is in the table more than once",
+            UNUSED,
+        ),
+        parameters=PARAMETERS,
+    )
+)
+UDF = (SOLVE, solve, TAKES, GIVES, pa.list_(pa.float64()))

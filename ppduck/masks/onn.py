@@ -1,0 +1,124 @@
+"""Ordered Neural Networks: see the kernel for the method, and for how what its source leaves open was read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ppduck.errors import quoted
+from ppduck.kernels import onn
+from ppduck.kernels.threads import one_thread
+from ppduck.masks._promises import UNUSED
+from ppduck.plan import arguments
+from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.registry import register
+from ppduck.plan.whole import GIVES, TAKES, Told, WholeFrame, flattened, whole_mask
+from ppduck.values import Array
+
+SOLVE = "ppduck_onn"
+MOST_VALUES = 2_000_000  # one pattern after the other is shown to the networks, a hundred thousand in a second or two
+DEFAULT = onn.Design()
+
+
+def _whole(low: int, high: int) -> Any:
+    def read(value: Any) -> int:
+        if not low <= arguments.integer(value) <= high:
+            raise MisreadError(f"must be from {low} to {high:,}")
+        return int(value)
+
+    return read
+
+
+def _inside(value: Any) -> float:
+    found = arguments.number(0, 1, "above 0 and below 1")(value)
+    if not 0 < found < 1:
+        raise MisreadError("must be above 0 and below 1")
+    return found
+
+
+def _above(most: float) -> Any:
+    def read(value: Any) -> float:
+        rule = f"above 0 and at most {most:g}"
+        found = arguments.number(0, most, rule)(value)
+        if found == 0:
+            raise MisreadError(f"must be {rule}")
+        return found
+
+    return read
+
+
+PARAMETERS = (
+    Parameter("partitions", _whole(1, 1_000), "P, into how many parts the sorted values are cut", "8"),
+    Parameter("b", _inside, "B, the range of the networks' targets: the nearer to 1, the nearer the values", "0.8"),
+    Parameter("eta", _above(10), "η, the learning rate", "0.4"),
+    Parameter("c", _above(100), "c, how steep the neurons are", "4"),
+    Parameter("hidden", _whole(1, 1_000), "H, the neurons of a hidden layer", "8"),
+    Parameter("standardise", arguments.flag, "bring columns to mean 0 and sd 1 before they are mixed", "false"),
+)
+
+
+class NetworkFrame(WholeFrame):
+    udf = SOLVE
+
+
+def solve(specification: str, group: str | None, secret: str, flat: Array | None) -> Array:
+    told = Told(specification, group, secret, flat)
+    given = told.parameters
+    names = ("partitions", "b", "eta", "c", "hidden")
+    design = onn.Design(**{name: given[name] for name in names if name in given})
+    values = told.values
+    present = ~np.isnan(values)
+    count = int(present.sum())
+    if count > MOST_VALUES:
+        raise told.refuse(
+            f"there are {count:,} values{told.where}, and the networks learn {MOST_VALUES:,} at most, one after the "
+            "other; name fewer columns, or mask within groups: by := […]."
+        )
+    if design.partitions > count:
+        raise told.refuse(
+            f"partitions is {design.partitions}, and there are only {count} values{told.where}; cut them into fewer."
+        )
+    centre, scale = np.zeros(values.shape[1]), np.ones(values.shape[1])
+    if given.get("standardise"):
+        centre, scale = _scales(told)
+    result = np.full(values.shape, np.nan)
+    # Record by record, so that equal values of a record stand side by side whatever the number of columns.
+    scaled = ((values - centre) / scale)[present]
+    with one_thread():
+        result[present] = onn.masked(np.ascontiguousarray(scaled), design, told.noise)
+    return flattened(result * scale + centre)
+
+
+def _scales(told: Told) -> tuple[Array, Array]:
+    centre, scale = np.nanmean(told.values, axis=0), np.nanstd(told.values, axis=0)
+    constant = [name for name, sd in zip(told.names, scale, strict=True) if not sd > 0]
+    if constant:
+        raise told.refuse(f"conf column {quoted(constant[0])} is constant{told.where} and cannot be standardised.")
+    return centre, scale
+
+
+MASK = register(
+    whole_mask(
+        "onn_mask",
+        frame=NetworkFrame,
+        summary="Ordered Neural Networks: values as networks reproduce them that could not quite learn them.",
+        reference="Pont-Tuset, Medrano-Gracia, Nin, Larriba-Pey & Muntés-Mulero 2007, IIIA-TR-2007-05",
+        keeps=(
+            "every value stays in the part of the sorted values that it came from, give or take a little of its range",
+            "the order of values within a part, but for the networks' errors",
+        ),
+        loses=(
+            "means, variances and correlations: values come out too small on average, by how much only measuring tells",
+            "protection of values that repeat: where all of a part are equal they are hardly changed, and 0 stays 0",
+            "protection against an intruder who standardises both tables, or goes by ranks: on Census that links five "
+            "times as many records as plain distance does",
+            "relations between columns beyond what the parts keep",
+            "columns of very different scales fill parts of their own; standardise := true mixes them",
+            UNUSED,
+        ),
+        parameters=PARAMETERS,
+    )
+)
+UDF = (SOLVE, solve, TAKES, GIVES, pa.list_(pa.float64()))

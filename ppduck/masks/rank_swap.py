@@ -1,0 +1,137 @@
+"""Rank swapping: values change places with others whose rank is at most p % of the rows away.
+
+See the kernel for which do. (004, section 6; Moore 1996.)
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from ppduck.errors import Faults, quoted
+from ppduck.kernels.rank_swapping import FEWEST_PLACES, swapped
+from ppduck.masks._promises import UNUSED, VALUES_RELEASED
+from ppduck.plan import arguments, shuffling
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.registry import register
+from ppduck.plan.whole import WITHOUT, WholeFrame, noise_of, whole_mask
+
+SOLVE = "ppduck_swapped_places"
+# Specification, name of the group, secret of the release, which column, how many values it has.
+TAKES, GIVES = ["VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BIGINT"], "BIGINT[]"
+MOST_ROWS = 500_000_000  # a place is eight bytes, and all places of a column are in memory at once
+
+
+def _p(value: Any) -> float:
+    found = arguments.number(0, 100, "above 0 and up to 100")(value)
+    if found == 0:
+        raise MisreadError("must be above 0 and up to 100")
+    return found
+
+
+class SwapFrame(WholeFrame):
+    """Each column is sorted once; what is swapped are places, so that values keep their type and never leave SQL."""
+
+    def statement(self) -> str:
+        statement = self.looking()
+        for j in self.columns:
+            statement.step(f"_pp_s{j}", self._sorted(j), materialized=True)
+            statement.step(f"_pp_w{j}", self._swapped(j), materialized=True)
+        return statement.finish(self._joined_back())
+
+    def _sorted(self, j: int) -> str:
+        """Rows with their value and its place; NULL comes last. Equal values stand in an order that tells nothing."""
+        column = self.roles.conf[j]
+        value: sql.Expr = sql.column(column.name)
+        kept = [sql.column(shuffling.ROW), sql.named(value.copy(), shuffling.OUT)]
+        number = value if column.type else self.values[j]
+        return shuffling.ordered("_pp_source", self.roles.by, number, [sql.column("_pp_key")], kept)
+
+    def _swapped(self, j: int) -> str:
+        """For each place the one that its value comes from."""
+        group: list[sql.Expr] = [sql.column(name) for name in self.roles.by]
+        named = [sql.named(each.copy(), f"_pp_g{i}") for i, each in enumerate(group)]
+        present = sql.call("count", sql.column(shuffling.OUT))
+        counts = sql.select([*named, sql.named(present, "_pp_n")], f'"_pp_s{j}"', group=group)
+        source = sql.joined(f'({counts}) AS "_pp_values"', f'({self.told()}) AS "_pp_told"', self._same_group())
+        name = sql.text(self.roles.conf[j].name)
+        told = [sql.text(self.specification()), sql.column("_pp_label"), sql.column("_pp_secret"), name]
+        asked = sql.named(sql.call(SOLVE, *told, sql.column("_pp_n")), "_pp_places")
+        groups = [sql.column(f"_pp_g{i}") for i in range(len(group))]
+        places = sql.select([*groups, asked], source)
+        rows = [
+            *groups,
+            sql.named(sql.call("unnest", sql.column("_pp_places")), "_pp_from"),
+            sql.named(sql.raw('generate_subscripts("_pp_places", 1)'), "_pp_to"),
+        ]
+        return sql.select(rows, f"({places})")
+
+    def _results(self) -> list[tuple[str, sql.Expr]]:
+        return [(f"({self._taken(j)})", sql.column(shuffling.OUT)) for j in range(self.q)]
+
+    def _taken(self, j: int) -> str:
+        """(row, value): to each row goes the value that stands where its place takes it from; NULL stays NULL."""
+        tables = f'"_pp_s{j}" AS "_pp_given" LEFT JOIN "_pp_w{j}" AS "_pp_way" ON '
+        tables += sql.render(self._on("_pp_given", "_pp_way", "_pp_to"))
+        tables += f' LEFT JOIN "_pp_s{j}" AS "_pp_taken" ON '
+        tables += sql.render(self._on("_pp_taken", "_pp_way", "_pp_from"))
+        return sql.select([sql.column(shuffling.ROW, "_pp_given"), sql.column(shuffling.OUT, "_pp_taken")], tables)
+
+    def _on(self, table: str, way: str, place: str) -> sql.Expr:
+        same = exp.EQ(this=sql.column(shuffling.POSITION, table), expression=sql.column(place, way))
+        groups = (
+            exp.NullSafeEQ(this=sql.column(name, table), expression=sql.column(f"_pp_g{i}", way))
+            for i, name in enumerate(self.roles.by)
+        )
+        return exp.and_(same, *groups)
+
+
+def solve(specification: str, group: str | None, secret: str, column: str, n: int) -> Any:
+    """Where each place of a column takes its value from, counted from 1."""
+    spec = json.loads(specification)
+    where = f" in the group {group}" if group else ""
+    p = float(spec["parameters"]["p"])
+    reach = int(p * n / 100 + 1e-9)
+    faults = Faults(spec["function"], spec["table"])
+    if n > MOST_ROWS:
+        raise faults.refuse(f"{n:,} rows{where} are too many to swap at once; mask within groups: by := […].")
+    if n < FEWEST_PLACES:
+        raise faults.refuse(
+            f"conf column {quoted(column)} has {n} values{where}, and fewer than {FEWEST_PLACES} cannot be swapped so "
+            "that nobody knows how."
+        )
+    if reach < 2:
+        raise faults.refuse(
+            f"p = {p:g} % of the {n} values of conf column {quoted(column)}{where} is a reach of {reach} ranks, in "
+            f"which there is nothing to draw; take p of at least {200 / n:.3g}."
+        )
+    return 1 + swapped(n, reach, noise_of(f"{secret} {column}"))
+
+
+MASK = register(
+    whole_mask(
+        "rank_swap_mask",
+        frame=SwapFrame,
+        summary="Rank swapping: values change places with others at most p % of the ranks away, column by column.",
+        reference="Moore 1996; Domingo-Ferrer & Torra 2001",
+        keeps=(
+            "every conf column has exactly its original values, reordered: its mean, quantiles and extremes too",
+            "no value moves by more than p % of the ranks",
+        ),
+        loses=(
+            "correlations, which shrink the more the larger p is; information_loss() tells by how much",
+            "protection against one who knows p: the original is one of the 2·p % of values around the masked one",
+            "protection by several releases: the windows around their values have few values in common",
+            VALUES_RELEASED,
+            UNUSED,
+        ),
+        parameters=(Parameter("p", _p, "how far a value may move, in % of the ranks, such as p := 14"),),
+        without=(*WITHOUT, "round"),
+        permutes=True,
+    )
+)
+UDF = (SOLVE, solve, TAKES, GIVES, pa.list_(pa.int64()))
