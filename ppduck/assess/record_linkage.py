@@ -56,6 +56,12 @@ def _sample_size(value: Any) -> int:
 
 
 METHOD = Parameter("method", arguments.choice(*METHODS), "'distance', 'mahalanobis' or 'probabilistic'", "'distance'")
+STANDARDISE = Parameter(
+    "standardise",
+    arguments.choice("original", "own"),
+    "by distance: both tables in units of the 'original', or each about its 'own' mean in units of its own sd",
+    "'original'",
+)
 DETAIL = Parameter(
     "detail",
     arguments.choice("columns", "records"),
@@ -91,9 +97,12 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     if records:
         lists |= {f"_pp_l_{name}": sql.call("list", sql.column(name)) for name in pairs.key_names}
     pairs.told(statement, lists)
-    more = {name: given.get(name) for name in ("method", "detail", "sample")} | {
-        "method": given.get("method", DISTANCE)
-    }
+    if "standardise" in given and given.get("method", DISTANCE) != DISTANCE:
+        raise pairs.faults.refuse(
+            f"standardise is for method := '{DISTANCE}'; the other methods have scales of their own."
+        )
+    defaults = {"method": DISTANCE, "detail": None, "sample": None, "standardise": "original"}
+    more = {name: given.get(name, default) for name, default in defaults.items()}
     flat = f"flatten([{told}])"
     if not records:
         return pairs.rows(statement, SOLVE, [flat], COLUMNS if "detail" in given else _short(COLUMNS), **more)
@@ -164,7 +173,7 @@ class Records:
         x, y = self.x[:, numbers], self.y[:, numbers]
         if self.method == PROBABILISTIC:
             return self._by_probability(x, y, before, after)[self.sought]
-        scaled = (linkage.whitened if self.method == MAHALANOBIS else linkage.standardised)(x, y)
+        scaled = self._scaled(x, y)
         agreeing = linkage.agreement(before, after)
         original, masked = (np.column_stack(side) for side in zip(scaled, agreeing, strict=True))
         if linkage.work(self.n, len(self.sought), original.shape[1]) > MOST_WORK:
@@ -173,6 +182,11 @@ class Records:
                 f"may take hours to find among {self.n}; seek some of them with sample := 10000, or name fewer columns."
             )
         return linkage.linked(original, masked, rows=self.sought)
+
+    def _scaled(self, x: Array, y: Array) -> tuple[Array, Array]:
+        if self.method == MAHALANOBIS:
+            return linkage.whitened(x, y)
+        return linkage.standardised_apart(x, y) if self.spec["standardise"] == "own" else linkage.standardised(x, y)
 
     def _by_probability(self, x: Array, y: Array, before: npt.NDArray[np.intp], after: npt.NDArray[np.intp]) -> Array:
         if self.n > _fellegi_sunter.MAX_ROWS:
@@ -219,7 +233,7 @@ def solve_records(specification: str, _: int, flat: Array | None) -> list[float 
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, MASKED, COMPARED, KEY, METHOD, DETAIL, SAMPLE),
+        (ORIGINAL, MASKED, COMPARED, KEY, METHOD, STANDARDISE, DETAIL, SAMPLE),
         plan,
         "How many masked records link back to their originals, by distance, Mahalanobis or Fellegi-Sunter.",
         "Domingo-Ferrer & Torra 2001; Torra, Abowd & Domingo-Ferrer 2006; Fellegi & Sunter 1969",

@@ -74,6 +74,13 @@ ANY = sys.float_info.max
 NEAREST = "share of masked records whose own original is nearest to them"
 RULES = {
     "linkage": _linkage("distance", f"{NEAREST}, standardised"),
+    "linkage_own": Rule(
+        "record_linkage",
+        "linked_share",
+        f"{NEAREST}, each table standardised by itself",
+        more={"standardise": "own"},
+        of="all",
+    ),
     "mahalanobis": _linkage("mahalanobis", f"{NEAREST} by Mahalanobis distance"),
     "probabilistic": _linkage("probabilistic", "share of masked records that are most likely their own original's"),
     "cc_gain": Rule(

@@ -51,6 +51,17 @@ def standardised(original: Array, masked: Array) -> tuple[Array, Array]:
     return np.clip(one, -_FAR, _FAR), np.clip(other, -_FAR, _FAR)
 
 
+def standardised_apart(original: Array, masked: Array) -> tuple[Array, Array]:
+    """Each side about its own mean in units of its own sd: an intruder who sees that values were moved as a whole."""
+    found = []
+    for side in (original, masked):
+        scale = _sd(side) if side.size else np.ones(side.shape[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = (side - side.mean(axis=0)) / np.where(scale > 0, scale, 1.0) if len(side) else side.astype(float)
+        found.append(np.clip(moved, -_FAR, _FAR))
+    return found[0], found[1]
+
+
 def _sd(columns: Array) -> Array:
     """The sd of each column, exactly 0 for a constant one."""
     # In units of the largest entry, so that squares neither overflow nor vanish.

@@ -176,6 +176,7 @@ def test_probabilistic_linkage_finds_what_distance_finds(con: duckdb.DuckDBPyCon
         ("'t', 'text', columns=['x1'], key='id'", r'column "x1" is of type DOUBLE in "t" and of type VARCHAR in "text"; they cannot be compared'),
         ("'t', 'nan', columns=['x1'], key='id'", r'column "x1" holds NaN or infinity'),
         ("'t', 'r', columns=['x1'], key='id', method='guess'", r"method takes one of 'distance', 'mahalanobis', 'probabilistic', got 'guess'"),
+        ("'t', 'r', columns=['x1'], key='id', method='mahalanobis', standardise='own'", r"standardise is for method := 'distance'"),
         ("'t', 'r', columns=['x1'], key='id', sample=0", r"sample must be at least 1"),
         ("'t', 'r', columns=['x1'], key='id', detail='all'", r"detail takes one of 'columns', 'records'"),
         ("'t', 'r', columns=['id'], key='id'", r'column "id" is in both key and columns'),
@@ -196,6 +197,17 @@ def test_bad_input_is_told(con: duckdb.DuckDBPyConnection, table: np.ndarray, ca
     )
     with pytest.raises(duckdb.InvalidInputException, match=message):
         con.execute(f"FROM record_linkage({call})").fetchall()
+
+
+def test_what_was_moved_as_a_whole_is_found_by_tables_standardised_by_themselves(
+    con: duckdb.DuckDBPyConnection, ask: Ask, table: np.ndarray
+) -> None:
+    """Another unit and another origin hide nobody."""
+    con.execute("CREATE TABLE moved AS SELECT id, 3 * x1 - 50 AS x1, x2 / 7 + 1 AS x2 FROM t")
+    call = "FROM record_linkage('t', 'moved', columns=['x1','x2'], key='id'{})"
+    assert ask(call.format(""))[0]["linked_share"] < 0.01
+    assert ask(call.format(", standardise='original'")) == ask(call.format(""))
+    assert ask(call.format(", standardise='own'"))[0]["linked_share"] == pytest.approx(1)
 
 
 def test_keys_are_the_same_number_whatever_their_type(

@@ -18,6 +18,7 @@ CALL = "FROM release_check('t', '{}', conf=['x1', 'x2'], key='id'{})"
 # The same figures, asked of the functions themselves.
 DIRECT = {
     "linkage": "SELECT linked_share FROM record_linkage('t', '{0}', columns=['x1', 'x2'], key='id')",
+    "linkage_own": "SELECT linked_share FROM record_linkage('t', '{0}', columns=['x1', 'x2'], key='id', standardise='own')",
     "mahalanobis": "SELECT linked_share FROM record_linkage('t', '{0}', columns=['x1', 'x2'], key='id', method='mahalanobis')",
     "probabilistic": "SELECT linked_share FROM record_linkage('t', '{0}', columns=['x1', 'x2'], key='id', method='probabilistic')",
     "cc_gain": "SELECT value FROM canonical_security('t', '{0}', conf=['x1', 'x2'], key='id') WHERE measure = 'cc_gain'",
@@ -208,7 +209,7 @@ def test_categories_in_conf_are_linked_by(customers: duckdb.DuckDBPyConnection, 
     [
         (
             CALL.format("release", ", limits={'linkag': 0.05}"),
-            'limits names rule "linkag", which does not exist. Did you mean "linkage"? Rules: "linkage", "mahalanobis"',
+            'limits names rule "linkag", which does not exist. Did you mean "linkage"? Rules: "linkage", "linkage_own", "mahalanobis"',
         ),
         (CALL.format("release", ", limits={'linkage': 5}"), 'rule "linkage" must be from 0 to 1, a share and no percentage, got 5'),
         (CALL.format("release", ", limits={'mean': -1}"), 'the limit of rule "mean" must be of at least 0, got -1'),
