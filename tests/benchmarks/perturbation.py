@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from tests.benchmarks.masks import Case, in_both
 from tests.benchmarks.report import Line, Report
-from tests.benchmarks.sdcmicro import r_seconds
+from tests.benchmarks.sdcmicro import THREE_COLUMNS, r_seconds
 from tests.benchmarks.tables import NARROW, Shape, database, make, mask_call
 from tests.benchmarks.timing import REPEATS, created
 
 MOST_ROWS = 1_000_000
 SWAP = {"rank_swap_mask, p 14": Case("rank_swap_mask", ", p := 14", most=30)}
 SDCMICRO_SWAP = 42.0  # seconds of sdcMicro's rankSwap for a million rows of three columns, as published
-SWAP_SCRIPT = """
-if (!requireNamespace("sdcMicro", quietly = TRUE)) quit(status = 3)
-suppressPackageStartupMessages(library(sdcMicro))
-set.seed(1)
-n <- {rows}
-d <- data.frame(x1 = rnorm(n), x2 = rnorm(n), x3 = rnorm(n))
+SWAP_SCRIPT = f"""{THREE_COLUMNS}
 cat(system.time(rankSwap(d, variables = names(d), TopPercent = 0, BottomPercent = 0, P = 14))[["elapsed"]])
 """
 # Rows, and the seconds of sdcMicro's compiled MDAV for three columns and k = 3, as published.
 SDCMICRO_GROUP = {10_000: 0.26, 20_000: 1.1}
-GROUP_SCRIPT = """
-if (!requireNamespace("sdcMicro", quietly = TRUE)) quit(status = 3)
-suppressPackageStartupMessages(library(sdcMicro))
-set.seed(1)
-n <- {rows}
-d <- data.frame(x1 = rnorm(n), x2 = rnorm(n), x3 = rnorm(n))
+GROUP_SCRIPT = f"""{THREE_COLUMNS}
 cat(system.time(microaggregation(d, variables = names(d), method = "mdav", aggr = 3))[["elapsed"]])
 """
 LARGER = (100_000, 1_000_000)

@@ -10,12 +10,15 @@ from tests.benchmarks.tables import NARROW, database, make, mask_call
 from tests.benchmarks.timing import COPY, beside_copy
 
 REFERENCE = "reference: 0.33 s per 1,000,000 rows x 3 columns"
-SCRIPT = """
+# Three normal columns, to be masked by what follows.
+THREE_COLUMNS = """
 if (!requireNamespace("sdcMicro", quietly = TRUE)) quit(status = 3)
 suppressPackageStartupMessages(library(sdcMicro))
 set.seed(1)
 n <- {rows}
 d <- data.frame(x1 = rnorm(n), x2 = rnorm(n), x3 = rnorm(n))
+"""
+SCRIPT = f"""{THREE_COLUMNS}
 once <- function() system.time(addNoise(d, variables = names(d), noise = 10, method = "additive"))[["elapsed"]]
 invisible(once())
 cat(median(replicate(5, once())))
