@@ -8,13 +8,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import duckdb
+
 from ppduck.compare.methods import chosen
 from ppduck.compare.report import draw, means_of, write_csv, write_text
 from ppduck.compare.scoring import Table, runs_of
 from ppduck.compare.search import trials, write_search
 from ppduck.errors import PpduckError
 
-CENSUS = 1_080, 13  # rows and columns of the data that scores are printed of
+# The columns of the data that scores are printed of.
+CENSUS = [
+    "AFNLWGT", "AGI", "EMCONTRB", "FEDTAX", "PTOTVAL", "STATETAX", "TAXINC",
+    "POTHVAL", "INTVAL", "PEARNVAL", "FICA", "WSALVAL", "ERNVAL",
+]  # fmt: skip
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         _compare(given)
-    except PpduckError as error:
+    except (PpduckError, duckdb.Error, OSError) as error:
         print(f"ppduck.compare: {error}", file=sys.stderr)
         return 1
     return 0
@@ -47,6 +54,9 @@ def _compare(given: argparse.Namespace) -> None:
     if given.runs < 1:
         raise PpduckError(f"--runs must be at least 1, got {given.runs}.")
     methods = chosen(_parts(given.methods))
+    if not methods:
+        raise PpduckError("--methods is empty.")
+    _refuse_unwritable(given)
     table = Table(given.file, _parts(given.columns) if given.columns else None)
     known = _known(given.known, len(table.columns))
     if given.search:
@@ -57,12 +67,22 @@ def _compare(given: argparse.Namespace) -> None:
         raise PpduckError("probabilistic linkage needs Splink: pip install 'ppduck[compare]', or say --simplified.")
     found = list(runs_of(table, methods, known, given.runs, probabilistic=probabilistic, tell=_progress))
     means = means_of(found)
-    [(rows,)] = table.con.execute("SELECT count(*) FROM original").fetchall()
-    write_text(means, sys.stdout, census=(rows, len(table.columns)) == CENSUS)
+    write_text(means, sys.stdout, census=table.columns == CENSUS)
     if given.csv:
         write_csv(found, given.csv)
     if given.plot:
         draw(means, given.plot)
+
+
+def _refuse_unwritable(given: argparse.Namespace) -> None:
+    """Before hours of runs, not after them."""
+    for path in (given.csv, given.plot):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise PpduckError(f"there is no folder {str(path.parent)!r} to write {path.name!r} in.")
+        if path is not None and given.search:
+            raise PpduckError("--search prints what it finds; --csv and --plot are for comparisons.")
+    if given.plot is not None and given.plot.suffix.lower() not in PICTURES:
+        raise PpduckError(f"--plot takes a file that ends in {', '.join(PICTURES)}, got {given.plot.name!r}.")
 
 
 def _parts(text: str) -> list[str]:

@@ -13,7 +13,8 @@ from ppduck.errors import PpduckError, listed, near_miss
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.catalog import Column
 
-MEASURES = ("IL", "DLD", "PLD", "ID", "DR", "score", "score_simplified")
+OWN = "DLD_own"  # linkage by distance where each table is standardised by itself; in no score
+MEASURES = ("IL", "DLD", "PLD", "ID", "DR", "score", "score_simplified", OWN)
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Table:
                 raise PpduckError(
                     f"{path.name} has no numeric column {name!r}.{near_miss(name, numbers)} Columns: {listed(numbers)}."
                 )
-        self.columns = list(columns or numbers)
+        self.columns = list(dict.fromkeys(columns or numbers))
         if len(self.columns) < 2:
             raise PpduckError(f"{path.name} has {len(self.columns)} numeric columns; at least 2 are compared.")
         self.key = "row"
@@ -57,20 +58,29 @@ class Table:
     def mask(self, method: Method, seed: int) -> None:
         """Writes ``masked``; the seed makes a comparison that can be repeated, and no release."""
         chance = f", seed := {seed}" if method.by_chance else ""
-        names = ", ".join(sql.render(sql.text(name)) for name in self.columns)
         key = sql.render(sql.text(self.key))
         self.con.execute(
-            f"CREATE OR REPLACE TABLE masked AS FROM {method.mask}('original', conf := [{names}], {method.parameters}, "
+            f"CREATE OR REPLACE TABLE masked AS FROM {method.mask}('original', conf := {_list(self.columns)}, "
+            f"{method.parameters}, "
             f"key := {key}{chance})"
         )
 
     def score(self, known: int, *, probabilistic: bool) -> dict[str, float | None]:
-        names = ", ".join(sql.render(sql.text(name)) for name in self.columns)
+        key = sql.render(sql.text(self.key))
         found = self.con.execute(
-            f"SELECT measure, value FROM protection_score('original', 'masked', columns := [{names}], "
-            f"key := {sql.render(sql.text(self.key))}, known := {known}, probabilistic := {str(probabilistic).lower()})"
+            f"SELECT measure, value FROM protection_score('original', 'masked', columns := {_list(self.columns)}, "
+            f"key := {key}, known := {known}, probabilistic := {str(probabilistic).lower()})"
         )
-        return {str(name): None if value is None else float(value) for name, value in found.fetchall()}
+        scores = {str(name): None if value is None else float(value) for name, value in found.fetchall()}
+        [(share,)] = self.con.execute(
+            f"SELECT linked_share FROM record_linkage('original', 'masked', columns := {_list(self.columns[:known])}, "
+            f"key := {key}, standardise := 'own')"
+        ).fetchall()
+        return {**scores, OWN: 100 * float(share)}
+
+
+def _list(names: Sequence[str]) -> str:
+    return "[" + ", ".join(sql.render(sql.text(name)) for name in names) + "]"
 
 
 def _literal_name(path: Path) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+import numpy as np
+
 from ppduck.compare.methods import network
 from ppduck.compare.scoring import Run, Table
 from ppduck.errors import PpduckError
@@ -23,7 +25,7 @@ LEVELS: dict[str, tuple[float, ...]] = {
     "C": (2.0, 2.5, 3.0, 3.5, 4.0),
     "H": (2, 8),
 }
-SMALLEST = 20  # combinations: fewer say nothing of 20 effects
+SMALLEST = len(LEVELS["P"]) * len(LEVELS["B"])  # combinations, so that each P meets each B
 
 
 @dataclass(frozen=True)
@@ -37,24 +39,35 @@ class Trial:
 def trials(table: Table, known: Sequence[int], budget: int, tell: Callable[[str], None]) -> list[Trial]:
     if budget < SMALLEST:
         raise PpduckError(f"a search needs a budget of at least {SMALLEST} combinations, got {budget}.")
-    every = list(itertools.product(*LEVELS.values()))
-    drawn = random.Random(1).sample(every, min(budget, len(every)))
     found = []
-    for number, combination in enumerate(drawn, 1):
-        levels = dict(zip(LEVELS, combination, strict=True))
-        tell(f"combination {number} of {len(drawn)}")
-        p, b, e, c, h = combination
+    for number, (p, b, e, c, h) in enumerate(combinations(budget), 1):
+        tell(f"combination {number} of {budget}")
         method = network("ONN", int(p), b, e, c, int(h))
-        table.mask(method, number)
-        runs = tuple(Run(method, number, each, table.score(each, probabilistic=False)) for each in known)
-        found.append(Trial(levels, runs))
+        runs = []
+        for place, each in enumerate(known):
+            # A release of its own for each V: two scores of one release would not be two observations.
+            table.mask(method, number * len(known) + place)
+            runs.append(Run(method, number, each, table.score(each, probabilistic=False)))
+        found.append(Trial(dict(zip(LEVELS, (p, b, e, c, h), strict=True)), tuple(runs)))
     return found
+
+
+def combinations(budget: int) -> list[tuple[float, ...]]:
+    """So many combinations of levels, in which every pair of P and B comes about as often as any other."""
+    chance = random.Random(1)
+    p, b, *others = LEVELS.values()
+    drawn: list[tuple[float, ...]] = []
+    while len(drawn) < budget:
+        cells = list(itertools.product(p, b))
+        chance.shuffle(cells)
+        drawn += [(*cell, *(chance.choice(levels) for levels in others)) for cell in cells[: budget - len(drawn)]]
+    return drawn
 
 
 def analysed(found: Sequence[Trial]) -> tuple[Any, float, float]:
     """The table of the analysis of variance (a data frame), R² and the coefficient of variation in percent.
 
-    Main effects, and the two-way interactions that the number of runs allows, P:B and those with V first.
+    Main effects, and the two-way interactions that the runs can tell apart, P:B first.
     """
     try:
         import pandas as pd
@@ -69,18 +82,25 @@ def analysed(found: Sequence[Trial]) -> tuple[Any, float, float]:
     factors = [name for name in ("V", *LEVELS) if data[name].nunique() > 1]
     data[factors] = data[factors].astype(str)  # levels, and no slopes
     terms = list(factors)
-    used = 1 + sum(data[name].nunique() - 1 for name in factors)
     pairs = [pair for pair in itertools.combinations(factors, 2) if pair == ("P", "B")]
     pairs += [pair for pair in itertools.combinations(factors, 2) if pair not in pairs]
+    rank = _rank(data, terms)
     for a, b in pairs:
         more = (data[a].nunique() - 1) * (data[b].nunique() - 1)
-        if used + more <= len(data) // 2:
+        # An effect that the runs cannot tell from others would be given to whichever comes first.
+        if rank + more <= len(data) // 2 and _rank(data, [*terms, f"{a}:{b}"]) == rank + more:
             terms.append(f"{a}:{b}")
-            used += more
+            rank += more
     fitted = smf.ols("y ~ " + " + ".join(terms), data=data).fit()
     table = sm.stats.anova_lm(fitted, typ=2)
     spread = 100 * fitted.mse_resid**0.5 / data["y"].mean()
     return table, float(fitted.rsquared), float(spread)
+
+
+def _rank(data: Any, terms: Sequence[str]) -> int:
+    from patsy import dmatrix
+
+    return int(np.linalg.matrix_rank(np.asarray(dmatrix(" + ".join(terms), data))))
 
 
 def write_search(found: Sequence[Trial], out: TextIO) -> None:

@@ -14,6 +14,7 @@ from ppduck.kernels.noise import KeyedNoise
 Places = npt.NDArray[np.int64]
 
 FEWEST_PLACES = 4
+SHORTEST_REACH = 4  # with less some places, most often the last one, would be left over and keep their value
 _RINGS = 2**63  # a turn of its own
 
 
@@ -22,7 +23,7 @@ def swapped(n: int, reach: int, noise: KeyedNoise) -> Places:
 
     All free places draw at once; of draws that collide those of the lowest place count, and the others are drawn again.
     A place that is left over, with no free one in reach, joins a pair that has both its places in reach: a ring of
-    three. Where there is none, as may be for a reach below 4, it stays.
+    three. Where there is none, as happens for a reach below SHORTEST_REACH, it stays.
     """
     source = np.arange(n)
     free, turn = source, 0

@@ -16,7 +16,8 @@ from ppduck.errors import PpduckWarning, listed, near_miss, quoted
 from ppduck.kernels import microaggregation
 from ppduck.kernels.threads import one_thread
 from ppduck.masks._promises import UNUSED
-from ppduck.plan import arguments
+from ppduck.plan import arguments, statistics
+from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.numeric import NumericMask
 from ppduck.plan.registry import register
@@ -64,6 +65,10 @@ class GroupFrame(WholeFrame):
         sets = _sets(names, given.get("variables", "all"), roles)
         if len(sets) > 1:
             self.given["variables"] = sorted(sorted(each) for each in sets)
+
+    def _distinct_keys(self) -> sql.Expr:
+        """There is no chance in it, so that rows may share a key."""
+        return statistics.rows()
 
 
 def _sets(names: list[str], variables: int | str | list[list[str]], roles: Roles) -> list[list[str]]:

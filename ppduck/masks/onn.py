@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ppduck.errors import quoted
+from ppduck.errors import PpduckWarning, quoted
 from ppduck.kernels import onn
 from ppduck.kernels.threads import one_thread
 from ppduck.masks._promises import UNUSED
@@ -19,7 +20,9 @@ from ppduck.values import Array
 
 SOLVE = "ppduck_onn"
 MOST_VALUES = 2_000_000  # one pattern after the other is shown to the networks, a hundred thousand in a second or two
-DEFAULT = onn.Design()
+# A value that changes by less than this share of itself is as good as unmasked; how many may be without a word.
+UNCHANGED, MOST_UNCHANGED = 1e-3, 0.1
+SMALLEST_RANGE = 0.01  # of targets: smaller ones are scaled up to anything
 
 
 def _whole(low: int, high: int) -> Any:
@@ -31,10 +34,11 @@ def _whole(low: int, high: int) -> Any:
     return read
 
 
-def _inside(value: Any) -> float:
-    found = arguments.number(0, 1, "above 0 and below 1")(value)
-    if not 0 < found < 1:
-        raise MisreadError("must be above 0 and below 1")
+def _range(value: Any) -> float:
+    rule = f"from {SMALLEST_RANGE:g} to below 1"
+    found = arguments.number(SMALLEST_RANGE, 1, rule)(value)
+    if found == 1:
+        raise MisreadError(f"must be {rule}")
     return found
 
 
@@ -51,7 +55,7 @@ def _above(most: float) -> Any:
 
 PARAMETERS = (
     Parameter("partitions", _whole(1, 1_000), "P, into how many parts the sorted values are cut", "8"),
-    Parameter("b", _inside, "B, the range of the networks' targets: the nearer to 1, the nearer the values", "0.8"),
+    Parameter("b", _range, "B, the range of the networks' targets: the nearer to 1, the nearer the values", "0.8"),
     Parameter("eta", _above(10), "η, the learning rate", "0.4"),
     Parameter("c", _above(100), "c, how steep the neurons are", "4"),
     Parameter("hidden", _whole(1, 1_000), "H, the neurons of a hidden layer", "8"),
@@ -88,7 +92,24 @@ def solve(specification: str, group: str | None, secret: str, flat: Array | None
     scaled = ((values - centre) / scale)[present]
     with one_thread():
         result[present] = onn.masked(np.ascontiguousarray(scaled), design, told.noise)
-    return flattened(result * scale + centre)
+    result = result * scale + centre
+    _warn_of_unchanged(told, result)
+    return flattened(result)
+
+
+def _warn_of_unchanged(told: Told, result: Array) -> None:
+    """Values that repeat fill parts by themselves, and parts of few values are learnt."""
+    for name, before, after in zip(told.names, told.values.T, result.T, strict=True):
+        present = ~np.isnan(before)
+        near = np.abs(after - before)[present] <= UNCHANGED * np.abs(before)[present]
+        if near.any() and near.mean() > MOST_UNCHANGED:
+            warnings.warn(
+                f"onn_mask on {quoted(told.spec['table'])}: {near.mean():.0%} of the values of column {quoted(name)}"
+                f"{told.where} are released as good as unmasked, because they repeat or the parts are too small; cut "
+                "into fewer partitions, or take another mask.",
+                PpduckWarning,
+                stacklevel=2,
+            )
 
 
 def _scales(told: Told) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ppduck.errors import Faults, quoted
-from ppduck.kernels.rank_swapping import FEWEST_PLACES, swapped
+from ppduck.kernels.rank_swapping import FEWEST_PLACES, SHORTEST_REACH, swapped
 from ppduck.masks._promises import UNUSED, VALUES_RELEASED
 from ppduck.plan import arguments, shuffling
 from ppduck.plan import sqlbuild as sql
@@ -49,7 +49,8 @@ class SwapFrame(WholeFrame):
         value: sql.Expr = sql.column(column.name)
         kept = [sql.column(shuffling.ROW), sql.named(value.copy(), shuffling.OUT)]
         number = value if column.type else self.values[j]
-        return shuffling.ordered("_pp_source", self.roles.by, number, [sql.column("_pp_key")], kept)
+        ties = [sql.column("_pp_key"), sql.column(shuffling.ROW)]
+        return shuffling.ordered("_pp_source", self.roles.by, number, ties, kept)
 
     def _swapped(self, j: int) -> str:
         """For each place the one that its value comes from."""
@@ -104,10 +105,10 @@ def solve(specification: str, group: str | None, secret: str, column: str, n: in
             f"conf column {quoted(column)} has {n} values{where}, and fewer than {FEWEST_PLACES} cannot be swapped so "
             "that nobody knows how."
         )
-    if reach < 2:
+    if reach < SHORTEST_REACH:
         raise faults.refuse(
             f"p = {p:g} % of the {n} values of conf column {quoted(column)}{where} is a reach of {reach} ranks, in "
-            f"which there is nothing to draw; take p of at least {200 / n:.3g}."
+            f"which there is too little to draw; take p of at least {100 * SHORTEST_REACH / n:.3g}."
         )
     return 1 + swapped(n, reach, noise_of(f"{secret} {column}"))
 
@@ -125,6 +126,7 @@ MASK = register(
         loses=(
             "correlations, which shrink the more the larger p is; information_loss() tells by how much",
             "protection against one who knows p: the original is one of the 2·p % of values around the masked one",
+            "protection of values that repeat: one that changes places with an equal one stays as it is",
             "protection by several releases: the windows around their values have few values in common",
             VALUES_RELEASED,
             UNUSED,

@@ -64,7 +64,7 @@ def shuffled(table: str, by: Sequence[str], value: str, along: str, tie: str, ta
     """
     if taken is None:
         taken = ordered(table, by, sql.column(value), (), [sql.named(sql.column(value), OUT)])
-    given = ordered(table, by, sql.column(along), [sql.column(tie)], [sql.column(ROW)])
+    given = ordered(table, by, sql.column(along), [sql.column(tie), sql.column(ROW)], [sql.column(ROW)])
     return _at_places([sql.column(OUT, "_pp_taken")], taken, given, by, sql.column(POSITION, "_pp_given"))
 
 
@@ -80,7 +80,8 @@ def on_quantiles(taken: str, table: str, by: Sequence[str], along: str, tie: str
     where from 0 to 1 inside its place a value falls. At either end there is nothing to interpolate
     with: the extremes stand there.
     """
-    given = ordered(table, by, sql.column(along), [sql.column(tie)], [sql.column(ROW), sql.column(within)])
+    ties = [sql.column(tie), sql.column(ROW)]
+    given = ordered(table, by, sql.column(along), ties, [sql.column(ROW), sql.column(within)])
     part = sql.minus(sql.column(within), sql.number(0.5))
     low, value, high = (sql.column(name, "_pp_taken") for name in (BEFORE, OUT, NEXT))
     up = sql.product(part, sql.minus(sql.call("coalesce", high, value.copy()), value.copy()))

@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from ppduck.errors import PpduckWarning
 from tests.assess.census import COLUMNS
 from tests.laws import insert, matrix
 
@@ -78,6 +79,15 @@ def test_values_that_repeat_and_nulls(con: duckdb.DuckDBPyConnection) -> None:
     assert np.isfinite([x for x, _ in rows]).all()
 
 
+def test_values_that_come_out_as_good_as_unmasked_are_warned_of(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE t AS SELECT i AS id, (i % 10 < 3)::INTEGER AS ill, sin(i) AS x FROM range(2000) r(i)")
+    with pytest.warns(
+        PpduckWarning, match=r'onn_mask on "t": \d+% of the values of column "ill" are released as good as unmasked'
+    ):
+        con.execute("FROM onn_mask('t', conf=['ill'], key='id')").fetchall()
+    con.execute("FROM onn_mask('t', conf=['x'], key='id')").fetchall()
+
+
 def test_columns_of_other_scales_mix_only_if_asked(con: duckdb.DuckDBPyConnection) -> None:
     data = np.random.default_rng(3).normal(size=(300, 2)) * [1, 1e6]
     insert(con, "t", ["small", "large"], data)
@@ -107,7 +117,7 @@ def test_the_same_release_is_the_same_and_another_is_another(con: duckdb.DuckDBP
     [
         ("'t', conf=['x'], partitions=101", "partitions is 101, and there are only 100 values; cut them into fewer"),
         ("'t', conf=['x'], partitions=0", "partitions must be from 1 to 1,000, got 0"),
-        ("'t', conf=['x'], b=1", "b must be above 0 and below 1, got 1"),
+        ("'t', conf=['x'], b=1", "b must be from 0.01 to below 1, got 1"),
         ("'t', conf=['x'], eta=0", "eta must be above 0 and at most 10, got 0"),
         ("'t', conf=['x'], c=-1", "c must be above 0 and at most 100, got -1"),
         ("'t', conf=['x'], hidden=2.5", "hidden takes a whole number, got 2.5"),

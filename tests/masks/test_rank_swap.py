@@ -20,7 +20,7 @@ def ranks(values: np.ndarray) -> np.ndarray:
     return values.argsort().argsort()
 
 
-@given(seed=st.integers(0, 2**32 - 1), n=st.integers(20, 400), p=st.floats(10, 100))
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(40, 400), p=st.floats(10, 100))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_values_stay_and_ranks_move_within_p_percent(
     con: duckdb.DuckDBPyConnection, seed: int, n: int, p: float
@@ -32,7 +32,7 @@ def test_values_stay_and_ranks_move_within_p_percent(
         assert (np.sort(before) == np.sort(after)).all()
         moved = np.abs(ranks(before) - ranks(after))
         assert moved.max() <= p * n / 100
-        assert (moved > 0).mean() > 0.85
+        assert (moved > 0).all()
     con.execute("DROP TABLE t")
 
 
@@ -71,6 +71,16 @@ def test_ties_types_and_nulls(con: duckdb.DuckDBPyConnection) -> None:
         "FROM t JOIN rank_swap_mask('t', conf=['few'], p=10, key='id') r USING (id)"
     ).fetchall()
     assert moved == 0, "NULL stays NULL"
+
+
+def test_rows_without_a_key_that_are_alike_are_always_swapped_alike(con: duckdb.DuckDBPyConnection) -> None:
+    """A view has no row numbers, and many rows tie in all that is masked."""
+    con.execute(
+        "CREATE TABLE t AS SELECT i AS id, (hash(i) % 1000)::INTEGER AS x, (hash(i + 7) % 500)::INTEGER AS y FROM range(200000) r(i)"
+    )
+    con.execute("CREATE VIEW v AS FROM t; SET threads = 2")
+    query = "SELECT bit_xor(hash(id, x, y)) FROM rank_swap_mask('v', conf=['x', 'y'], p=10)"
+    assert len({con.execute(query).fetchall()[0] for _ in range(3)}) == 1
 
 
 def test_groups_are_swapped_by_themselves(con: duckdb.DuckDBPyConnection) -> None:
@@ -118,7 +128,7 @@ def test_information_lost_on_census_is_in_the_range_of_the_literature(
         ("'t', conf=['x'], p=100.5", "p must be above 0 and up to 100, got 100.5"),
         ("'t', conf=['x'], p='a'", "p takes a number above 0 and up to 100, got 'a'"),
         ("'t', conf=['x']", "parameter 'p' is missing: how far a value may move, in % of the ranks"),
-        ("'t', conf=['x'], p=1", 'p = 1 % of the 100 values of conf column "x" is a reach of 1 ranks, .* take p of at least 2'),
+        ("'t', conf=['x'], p=1", 'p = 1 % of the 100 values of conf column "x" is a reach of 1 ranks, .* take p of at least 4'),
         ("'t', conf=['name'], p=10", 'conf names column "name" of type VARCHAR; only numeric columns'),
         ("'t', conf=['same'], p=10", 'conf column "same" is constant; there is nothing to mask in it'),
         ("'t', conf=['few'], p=100", 'conf column "few" has 2 values, and fewer than 4 cannot be swapped'),
