@@ -133,8 +133,8 @@ MASK = register(
         loses=(
             "means, variances and correlations: values come out too small on average, by how much only measuring tells",
             "protection of values that repeat: where all of a part are equal they are hardly changed, and 0 stays 0",
-            "protection against an intruder who standardises both tables, or goes by ranks: on Census that links five "
-            "times as many records as plain distance does",
+            "protection against an intruder who standardises each table by itself, or goes by ranks: on Census that "
+            "links half of the records by seven columns, where plain distance links a tenth",
             "relations between columns beyond what the parts keep",
             "columns of very different scales fill parts of their own; standardise := true mixes them",
             UNUSED,

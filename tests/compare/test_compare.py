@@ -101,6 +101,7 @@ def test_a_search_tells_which_parameters_matter(
     pytest.importorskip("statsmodels")
     rng = np.random.default_rng(1)
     masked: list[Method] = []
+    real: dict[str, float | None] = {}
     mask, score = Table.mask, Table.score
 
     def counted(self: Table, method: Method, seed: int) -> None:
@@ -109,9 +110,10 @@ def test_a_search_tells_which_parameters_matter(
             mask(self, method, seed)
 
     def scored(self: Table, known: int, *, probabilistic: bool) -> dict[str, float | None]:
-        found = score(self, known, probabilistic=probabilistic)
+        if len(masked) <= 2:
+            real.update(score(self, known, probabilistic=probabilistic))
         b = float(masked[-1].parameters.split("b := ")[1].split(",")[0])
-        return {**found, "score_simplified": 30 + known - 10 * b + rng.normal()}
+        return {**real, "score_simplified": 30 + known - 10 * b + rng.normal()}
 
     monkeypatch.setattr(Table, "mask", counted)
     monkeypatch.setattr(Table, "score", scored)
