@@ -8,12 +8,15 @@ An intruder who takes the original to be near the masked value is right that oft
              a window that reaches beyond rank 1 or n has no end there
 'sd'         |x - y| ≤ p % of the standard deviation of the originals
 'agreement'  x = y, for categories
+
+What chance gives is measured the same way, on masked values that are dealt out to other rows: in a column of few
+values, or of many equal ones, most originals are near whatever a mask does.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -36,6 +39,7 @@ COLUMNS = {
     "column": "VARCHAR",
     "window": "VARCHAR",
     "share": "DOUBLE",
+    "chance_share": "DOUBLE",
     "narrowest": "DOUBLE",
     "widest": "DOUBLE",
     "rows": "BIGINT",
@@ -43,7 +47,7 @@ COLUMNS = {
 }
 GIVES, ARROW = row_types(COLUMNS)
 # Specification, number of pairs; pairs without NULL, largest absolute values, and what is counted in each window.
-TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 5]
+TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 8]
 LARGEST = 1e150  # what can be squared, and summed
 TOGETHER = "all, on average"
 _MEANING = {
@@ -80,20 +84,33 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     statement = pairs.statement()
     # Each column is sorted by itself: the tables are matched once, and no key is carried along.
     names = ["_pp_piece", *pairs.value_names, *pairs.category_names]
-    statement.step("_pp_kept", sql.select([sql.column(name) for name in names], '"_pp_pairs"'), materialized=True)
+    columns = [sql.column(name) for name in names] + [sql.raw(each) for each in _dealt(pairs)]
+    statement.step("_pp_kept", sql.select(columns, '"_pp_pairs"'), materialized=True)
     pairs.told(statement, _looks(pairs), '"_pp_kept"')
-    numbers = range(len(pairs.numbers))
-    for j in numbers:
-        statement.step(f"_pp_rank{j}", _rank_counts(j, percents), materialized=True)
-    nothing = "[]::DOUBLE[]"
-    ranks = [f'(SELECT "_pp_counts" FROM "_pp_rank{j}")' for j in numbers]
-    told = [COUNT, *(f'any_value("{name}")' for name in ("_pp_peaks", "_pp_agreed"))]
-    if pairs.numbers:
-        statement.step("_pp_near", _near_counts(len(pairs.numbers), percents), materialized=True)
-        told += [f"flatten([{', '.join(ranks)}])", '(SELECT "_pp_counts" FROM "_pp_near")']
-    else:
-        told += [nothing, nothing]
+    told = [COUNT, 'any_value("_pp_peaks")']
+    for kind, numbers, categories in (("own", "_pp_y", "_pp_b"), ("dealt", "_pp_e", "_pp_f")):
+        counts = ["[]::DOUBLE[]", "[]::DOUBLE[]"]
+        if pairs.numbers:
+            for j in range(len(pairs.numbers)):
+                rank = _rank_counts(j, percents, f"{numbers}{j}")
+                statement.step(f"_pp_rank_{kind}{j}", rank, materialized=True)
+            near = _near_counts(len(pairs.numbers), percents, numbers)
+            statement.step(f"_pp_near_{kind}", near, materialized=True)
+            ranks = (f'(SELECT "_pp_counts" FROM "_pp_rank_{kind}{j}")' for j in range(len(pairs.numbers)))
+            counts = [f"flatten([{', '.join(ranks)}])", f'(SELECT "_pp_counts" FROM "_pp_near_{kind}")']
+        told += [f'any_value("_pp_agreed{categories}")', *counts]
     return pairs.rows(statement, SOLVE, told, COLUMNS, percents=percents)
+
+
+def _dealt(pairs: Pairs) -> list[str]:
+    """Masked values of another row, each once: the next one in an order that has nothing to do with them."""
+    over = 'OVER (PARTITION BY "_pp_piece" IS NULL ORDER BY "_pp_key" {})'
+    following, first = over.format(""), over.format("ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING")
+    moved = {f"_pp_y{j}": f"_pp_e{j}" for j in range(len(pairs.numbers))}
+    moved |= {f"_pp_b{j}": f"_pp_f{j}" for j in range(len(pairs.categories))}
+    return [
+        f'coalesce(lead("{name}") {following}, first_value("{name}") {first}) AS "{to}"' for name, to in moved.items()
+    ]
 
 
 def _looks(pairs: Pairs) -> dict[str, sql.Expr]:
@@ -103,23 +120,26 @@ def _looks(pairs: Pairs) -> dict[str, sql.Expr]:
         sql.raw(f'coalesce(stddev_samp("_pp_x{j}") FILTER (abs("_pp_x{j}") < {LARGEST!r}), 0)')
         for j in range(len(pairs.numbers))
     ]
-    agreed = [sql.raw(f'count(*) FILTER ("_pp_a{j}" = "_pp_b{j}")') for j in range(len(pairs.categories))]
+    agreed = {
+        other: [sql.raw(f'count(*) FILTER ("_pp_a{j}" = "{other}{j}")') for j in range(len(pairs.categories))]
+        for other in ("_pp_b", "_pp_f")
+    }
     return {
         "_pp_peaks": statistics.peaks([sql.column(name) for name in pairs.value_names]),
         "_pp_sd": sql.array(deviations, "DOUBLE"),
-        "_pp_agreed": sql.array(agreed, "DOUBLE"),
+        **{f"_pp_agreed{other}": sql.array(each, "DOUBLE") for other, each in agreed.items()},
     }
 
 
-def _rank_counts(j: int, percents: list[float]) -> str:
-    """How many originals of a column are in their window, for each width.
+def _rank_counts(j: int, percents: list[float], masked: str) -> str:
+    """How many originals of a column are in the window around a masked value, for each width.
 
     Twice the rank of y, r2, is the number of masked values before its equals and up to them, plus one. Originals and
     masked values then stand in one order, in which each original counts the masked ones up to it, and before it.
     """
     ranked = (
-        f'SELECT "_pp_x{j}" AS x, "_pp_y{j}" AS y, rank() OVER (ORDER BY "_pp_y{j}" ASC) + '
-        f'count(*) OVER (ORDER BY "_pp_y{j}" ASC) AS r2 FROM "_pp_kept" WHERE "_pp_piece" IS NOT NULL'
+        f'SELECT "_pp_x{j}" AS x, rank() OVER (ORDER BY "{masked}" ASC) + '
+        f'count(*) OVER (ORDER BY "{masked}" ASC) AS r2 FROM "_pp_kept" WHERE "_pp_piece" IS NOT NULL'
     )
     union = (
         f"SELECT x AS v, r2, NULL::TINYINT AS masked FROM ({ranked}) UNION ALL "
@@ -143,11 +163,11 @@ def _rank_counts(j: int, percents: list[float]) -> str:
     return f'SELECT [{", ".join(inside)}]::DOUBLE[] AS "_pp_counts" FROM {source} WHERE masked IS NULL'
 
 
-def _near_counts(columns: int, percents: list[float]) -> str:
-    """How many originals are near their masked value, for each column and width."""
+def _near_counts(columns: int, percents: list[float], masked: str) -> str:
+    """How many originals are near a masked value, for each column and width."""
     sd = ", ".join(f'"_pp_sd"[{j + 1}] AS sd{j}' for j in range(columns))
     inside = [
-        f'count(*) FILTER (abs("_pp_x{j}" - "_pp_y{j}") <= sd{j} * {p!r}::DOUBLE / 100)'
+        f'count(*) FILTER (abs("_pp_x{j}" - "{masked}{j}") <= sd{j} * {p!r}::DOUBLE / 100)'
         for j in range(columns)
         for p in percents
     ]
@@ -159,40 +179,45 @@ def _near_counts(columns: int, percents: list[float]) -> str:
 
 
 def solve(
-    specification: str,
-    _: int,
-    counts: Array | None,
-    peaks: Array | None,
-    agreed: Array | None,
-    ranks: Array | None,
-    near: Array | None,
+    specification: str, _: int, counts: Array | None, peaks: Array | None, *found: Array | None
 ) -> list[dict[str, Any]]:
     spec = json.loads(specification)
     n = counted(spec, counts)
     assert peaks is not None
-    assert agreed is not None
-    assert ranks is not None
-    assert near is not None
-    names = spec["columns"]
+    names, percents = spec["columns"], spec["percents"]
     # DuckDB holds NaN to be the largest of all.
     refuse_infinite(spec, both_sides(names), np.asarray(peaks < LARGEST))
-    percents = spec["percents"]
-    shares = {window: told.reshape(-1, len(percents)) / n for window, told in (("rank", ranks), ("sd", near))}
+    own, dealt = (_shares(found[3 * i : 3 * i + 3], percents, n) for i in range(2))
+    columns = {"rank": names, "sd": names, "agreement": spec["categories"]}
     rows = [
-        _row(name, window, shares[window][j], n, percents) for j, name in enumerate(names) for window in ("rank", "sd")
+        _row(name, window, own[window][j], dealt[window][j], n, percents)
+        for windows in (("rank", "sd"), ("agreement",))
+        for j, name in enumerate(columns[windows[0]])
+        for window in windows
     ]
-    shares["agreement"] = agreed.reshape(-1, 1) / n
-    rows += [_row(name, "agreement", shares["agreement"][j], n, percents) for j, name in enumerate(spec["categories"])]
-    return [*rows, *_together(shares, n, percents)]
+    return [*rows, *_together(own, dealt, n, percents)]
 
 
-def _together(shares: dict[str, Array], n: int, percents: list[float]) -> Iterator[dict[str, Any]]:
-    for window, of_columns in shares.items():
+def _shares(found: Sequence[Array | None], percents: list[float], n: int) -> dict[str, Array]:
+    """Of the pairs that were counted, by column and width."""
+    agreed, ranks, near = (np.asarray(each, dtype=float) for each in found)
+    widths = len(percents)
+    return {
+        "rank": ranks.reshape(-1, widths) / n,
+        "sd": near.reshape(-1, widths) / n,
+        "agreement": agreed.reshape(-1, 1) / n,
+    }
+
+
+def _together(
+    own: dict[str, Array], dealt: dict[str, Array], n: int, percents: list[float]
+) -> Iterator[dict[str, Any]]:
+    for window, of_columns in own.items():
         if len(of_columns):
-            yield _row(TOGETHER, window, of_columns.mean(axis=0), n, percents)
+            yield _row(TOGETHER, window, of_columns.mean(axis=0), dealt[window].mean(axis=0), n, percents)
 
 
-def _row(column: str, window: str, shares: Array, n: int, percents: list[float]) -> dict[str, Any]:
+def _row(column: str, window: str, shares: Array, dealt: Array, n: int, percents: list[float]) -> dict[str, Any]:
     widths = (
         f"p = {percents[0]:g}" if len(percents) == 1 else f"{len(percents)} p from {percents[0]:g} to {percents[-1]:g}"
     )
@@ -201,10 +226,11 @@ def _row(column: str, window: str, shares: Array, n: int, percents: list[float])
         "column": column,
         "window": window,
         "share": float(np.mean(shares)),
+        "chance_share": float(np.mean(dealt)),
         "narrowest": float(shares[0]),
         "widest": float(shares[-1]),
         "rows": n,
-        "meaning": f"lower is safer: {_MEANING[window]}{of_p}",
+        "meaning": f"lower is safer: {_MEANING[window]}{of_p}; chance_share is that of values dealt to other rows",
     }
 
 

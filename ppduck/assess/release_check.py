@@ -60,10 +60,11 @@ class Limit:
     or_chance: bool = False
 
     def sql(self, chance: str | None) -> str:
+        """For one row of the function: each column is held to what chance makes of it, not of another."""
         if self.number is None:
-            return f"max({chance})"
-        own = sql.render(sql.number(self.number))
-        return f"greatest({own}, max({chance}))" if self.or_chance else own
+            return f"({chance})"
+        own = f"{sql.render(sql.number(self.number))}::DOUBLE"
+        return f"greatest({own}, {chance})" if self.or_chance else own
 
 
 def _linkage(method: str, meaning: str) -> Rule:
@@ -71,6 +72,8 @@ def _linkage(method: str, meaning: str) -> Rule:
 
 
 ANY = sys.float_info.max
+# What dealing out masked values at random gives, and how far two such shares may differ once in a thousand times.
+NEAR_BY_CHANCE = "chance_share + 4.37 * sqrt(chance_share * (1 - chance_share) / rows)"
 NEAREST = "share of masked records whose own original is nearest to them"
 RULES = {
     "linkage": _linkage("distance", f"{NEAREST}, standardised"),
@@ -123,6 +126,7 @@ RULES = {
         "share",
         "share of a conf column's values within rank windows around the masked ones, the largest",
         "\"window\" = 'rank'",
+        chance=NEAR_BY_CHANCE,
     ),
     "agreement": Rule(
         "interval_disclosure",
@@ -171,7 +175,7 @@ DEFAULTS = {
     "linkage": Limit(0.05),
     "cc_gain": Limit(None),
     "r2_gain": Limit(0.01, or_chance=True),
-    "interval": Limit(0.5),
+    "interval": Limit(0.5, or_chance=True),
     "unchanged": Limit(0.01, or_chance=True),
 }
 IF_READ_AGAIN = {"averaging": Limit(0.0)}
@@ -272,10 +276,12 @@ def _left_out(statement: sql.Statement, pairs: Pairs, limit: Limit | None) -> st
 
 
 def _row(place: int, rule: str, limit: Limit, step: str) -> str:
-    """The figure of a rule; NULL where one of the rows that it is the largest of has none."""
+    """The figure of a rule that exceeds its limit most; NULL where one of those it is chosen from has none."""
     how = RULES[rule]
-    largest = f"CASE WHEN count(*) = count({how.value}) THEN max({how.value}) END"
-    columns = _columns(place, rule, limit.sql(how.chance), largest, how.described)
+    allowed = limit.sql(how.chance)
+    farthest = f"arg_max({{}}, {how.value} - {allowed})"
+    largest = f"CASE WHEN count(*) = count({how.value}) THEN {farthest.format(how.value)} END"
+    columns = _columns(place, rule, f"coalesce({farthest.format(allowed)}, max({allowed}))", largest, how.described)
     return sql.select(columns, f'"{step}"', where=sql.raw(how.where))
 
 

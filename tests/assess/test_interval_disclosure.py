@@ -219,3 +219,25 @@ def test_bad_input_is_named(con: duckdb.DuckDBPyConnection, call: str, message: 
     with pytest.raises(duckdb.Error, match=r"interval_disclosure") as caught:
         con.execute(f"FROM interval_disclosure({call})").fetchall()
     assert message in str(caught.value)
+
+
+def test_chance_is_what_values_dealt_to_other_rows_give(con: duckdb.DuckDBPyConnection, ask: Ask) -> None:
+    rng = np.random.default_rng(11)
+    values = np.column_stack([rng.normal(size=3000), np.where(rng.random(3000) < 0.9, 0, rng.random(3000))])
+    insert(con, "original_", ["x", "zeros"], values)
+    insert(con, "dealt", ["x", "zeros"], rng.permuted(values, axis=0))
+    for masked in ("original_", "dealt"):
+        rows = {
+            (r["column"], r["window"]): r for r in ask(f"FROM interval_disclosure('original_', '{masked}', key='id')")
+        }
+        # Of ranks 2·p %, less what the windows at either end lack.
+        assert rows["x", "rank"]["chance_share"] == pytest.approx(
+            np.mean([0.02 * p - 0.0001 * p * p for p in range(1, 11)]), abs=0.02
+        )
+        assert rows["zeros", "rank"]["chance_share"] > 0.8
+        for row in rows.values():
+            assert row["share"] == pytest.approx(1 if masked == "original_" else row["chance_share"], abs=0.03)
+    con.execute("CREATE TABLE c AS SELECT i AS id, ['a', 'b', 'c'][1 + i % 3] AS c FROM range(900) r(i)")
+    [row, _] = ask("FROM interval_disclosure('c', 'c', key='id')")
+    assert row["share"] == 1
+    assert row["chance_share"] == pytest.approx(1 / 3, abs=0.07)

@@ -160,6 +160,24 @@ def test_rows_that_lack_a_value_do_not_hide_what_was_not_masked(
     assert [row["rule"] for row in ask(CALL.format(release, ", limits={'linkage': 1}"))] == ["linkage"]
 
 
+def test_a_column_of_mostly_zeros_may_be_near_by_chance_but_no_nearer(con: duckdb.DuckDBPyConnection, ask: Ask) -> None:
+    rng = np.random.default_rng(9)
+
+    def mostly_zeros() -> np.ndarray:
+        return np.where(rng.random(1000) < 0.9, 0.0, rng.lognormal(size=1000))
+
+    x2 = rng.normal(size=1000)
+    insert(con, "t", ["x1", "x2"], np.column_stack([mostly_zeros(), x2]))
+    insert(con, "fresh", ["x1", "x2"], np.column_stack([mostly_zeros(), rng.normal(size=1000)]))
+    found = {row["rule"]: row for row in ask(CALL.format("fresh", ""))}
+    assert found["interval"]["value"] > 0.8
+    assert all(row["passed"] for row in found.values()), found
+    # What chance gives one column is no excuse for another.
+    insert(con, "near", ["x1", "x2"], np.column_stack([mostly_zeros(), x2 + 0.1 * rng.normal(size=1000)]))
+    row = {row["rule"]: row for row in ask(CALL.format("near", ""))}["interval"]
+    assert (row["limit"], row["passed"]) == (0.5, False)
+
+
 def test_a_few_rows_that_were_not_masked_are_found(con: duckdb.DuckDBPyConnection, ask: Ask) -> None:
     con.execute(
         "CREATE TABLE t AS SELECT i AS id, sin(i) AS s1, cos(i * 7) AS x1, sin(i * 5) AS x2 FROM range(5000) r(i)"
