@@ -36,7 +36,8 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         )
         return f"{sql.table_of(COLUMNS, explain_randomized.rows(call))} UNION ALL {key}"
     assert isinstance(mask, NumericMask)
-    roles = assign(mask.name, catalog, own, uses_nonconf=mask.reads_s)
+    unseen = all(parameter.name != "nonconf" for parameter in mask.parameters)
+    roles = assign(mask.name, catalog, own, uses_nonconf=mask.reads_s, may_be_unseen=unseen)
     mask.plan(catalog, own)  # whatever the mask would refuse while planning, refuse here too
     rows = [*_columns(mask, roles, own), *_promises(mask, own)]
     used = [*(column.name for column in roles.conf), *roles.nonconf, *roles.by]

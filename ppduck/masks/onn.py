@@ -20,7 +20,7 @@ from ppduck.values import Array
 
 SOLVE = "ppduck_onn"
 MOST_VALUES = 2_000_000  # one pattern after the other is shown to the networks, a hundred thousand in a second or two
-# A value that changes by less than this share of itself is as good as unmasked; how many may be without a word.
+# A value that changes by less than this share of itself and of the sd is as good as unmasked; and how many may be.
 UNCHANGED, MOST_UNCHANGED = 1e-3, 0.1
 SMALLEST_RANGE = 0.01  # of targets: smaller ones are scaled up to anything
 
@@ -101,7 +101,8 @@ def _warn_of_unchanged(told: Told, result: Array) -> None:
     """Values that repeat fill parts by themselves, and parts of few values are learnt."""
     for name, before, after in zip(told.names, told.values.T, result.T, strict=True):
         present = ~np.isnan(before)
-        near = np.abs(after - before)[present] <= UNCHANGED * np.abs(before)[present]
+        size = np.minimum(np.abs(before[present]), before[present].std() if present.any() else 0.0)
+        near = np.abs(after - before)[present] <= UNCHANGED * size
         if near.any() and near.mean() > MOST_UNCHANGED:
             warnings.warn(
                 f"onn_mask on {quoted(told.spec['table'])}: {near.mean():.0%} of the values of column {quoted(name)}"

@@ -52,11 +52,22 @@ class Roles:
         return faults.refuse(found[-1])
 
 
-def assign(function: str, catalog: Catalog, given: dict[str, Any], *, uses_nonconf: bool = True) -> Roles:
-    """Resolves and checks every column that a masking call names."""
+def assign(
+    function: str,
+    catalog: Catalog,
+    given: dict[str, Any],
+    *,
+    uses_nonconf: bool = True,
+    may_be_unseen: bool = False,
+) -> Roles:
+    """Resolves and checks every column that a masking call names.
+
+    A table that the planner cannot see needs ``nonconf``, unless the mask has no such parameter: then it
+    ``may_be_unseen``, and DuckDB says whether there is one.
+    """
     source = catalog.source(function, given["tbl"])
     faults = Faults(function, source.label)
-    if source.columns is None and uses_nonconf and "nonconf" not in given:
+    if source.columns is None and not may_be_unseen and "nonconf" not in given:
         raise faults.refuse(catalog.unseen(source))
     if source.columns is None and given.get("round"):
         faults.add(f"round needs the types of the columns, and the planner cannot see {quoted(source.label)}.")

@@ -43,7 +43,7 @@ def whole_mask(
     """A mask ready to be registered, which looks at conf only."""
 
     def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-        roles = assign(name, catalog, given, uses_nonconf=False)
+        roles = assign(name, catalog, given, uses_nonconf=False, may_be_unseen=True)
         return frame(mask, roles, given).statement()
 
     mask = NumericMask(

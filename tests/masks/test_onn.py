@@ -88,6 +88,16 @@ def test_values_that_come_out_as_good_as_unmasked_are_warned_of(con: duckdb.Duck
     con.execute("FROM onn_mask('t', conf=['x'], key='id')").fetchall()
 
 
+def test_a_temporary_table_needs_no_more_names(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TEMP TABLE scratch AS SELECT i AS id, sin(i) AS x FROM range(300) r(i)")
+    for mask in ("onn_mask('scratch', conf=['x'])", "rank_swap_mask('scratch', conf=['x'], p=10)",
+                 "microaggregate_mask('scratch', conf=['x'], k=5)"):  # fmt: skip
+        assert len(con.execute(f"FROM {mask}").fetchall()) == 300
+    with pytest.raises(duckdb.CatalogException, match="scrach does not exist"):
+        con.execute("FROM onn_mask('scrach', conf=['x'])")
+    con.execute("DROP TABLE scratch")
+
+
 def test_columns_of_other_scales_mix_only_if_asked(con: duckdb.DuckDBPyConnection) -> None:
     data = np.random.default_rng(3).normal(size=(300, 2)) * [1, 1e6]
     insert(con, "t", ["small", "large"], data)
