@@ -185,7 +185,9 @@ def _independent_pairs(columns: Sequence[_Column], records: Integers) -> list[Ar
                     linker.training.estimate_parameters_using_expectation_maximisation(
                         "1 = 1", estimate_without_term_frequencies=True, fix_probability_two_random_records_match=True
                     )
-                except ValueError:
+                except ValueError as error:
+                    if "_probability" not in str(error):
+                        raise
                     continue
                 trained = linker.misc.save_model_to_json()["comparisons"]
                 break

@@ -55,7 +55,7 @@ def _above(most: float) -> Any:
 
 PARAMETERS = (
     Parameter("partitions", _whole(1, 1_000), "P, into how many parts the sorted values are cut", "8"),
-    Parameter("b", _range, "B, the range of the networks' targets: the nearer to 1, the nearer the values", "0.8"),
+    Parameter("b", _range, "B, the range of the networks' targets, of the range from 0 to 1 of their outputs", "0.8"),
     Parameter("eta", _above(10), "η, the learning rate", "0.4"),
     Parameter("c", _above(100), "c, how steep the neurons are", "4"),
     Parameter("hidden", _whole(1, 1_000), "H, the neurons of a hidden layer", "8"),
@@ -128,12 +128,13 @@ MASK = register(
         summary="Ordered Neural Networks: values as networks reproduce them that could not quite learn them.",
         reference="Pont-Tuset, Medrano-Gracia, Nin, Larriba-Pey & Muntés-Mulero 2007, IIIA-TR-2007-05",
         keeps=(
-            "every value stays in the part of the sorted values that it came from, give or take a little of its range",
-            "the order of values within a part, but for the networks' errors",
+            "every value stays in the part of the sorted values that it came from, give or take (1 - b)/(2·b) of its "
+            "range; where all values of a part are equal, within half of their size",
         ),
         loses=(
             "means, variances and correlations: values come out too small on average, by how much only measuring tells",
             "protection of values that repeat: where all of a part are equal they are hardly changed, and 0 stays 0",
+            "secrecy of ranks: within most parts values keep their order, but often not in the part of the largest",
             "protection against an intruder who standardises each table by itself, or goes by ranks: on Census that "
             "links half of the records by seven columns, where plain distance links a tenth",
             "relations between columns beyond what the parts keep",
