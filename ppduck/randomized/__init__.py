@@ -2,22 +2,43 @@
 
 from ppduck.randomized import (
     association_measures,
+    attribute_disclosure,
+    independence_test,
+    loglinear_fit,
+    loglinear_models,
     mechanism,
     pram_mask,
     rr_association,
+    rr_classifier_check,
+    rr_conclusions,
     rr_covariance,
     rr_mask,
+    rr_optimize,
     rr_privacy,
+    rr_query,
     rr_reconstruct,
     rr_rules,
     rr_rules_accuracy,
 )
 
-_SOLVERS = (rr_association, rr_covariance, rr_reconstruct, rr_rules, rr_rules_accuracy)
+_SOLVERS = (
+    attribute_disclosure,
+    independence_test,
+    loglinear_fit,
+    loglinear_models,
+    rr_association,
+    rr_classifier_check,
+    rr_conclusions,
+    rr_covariance,
+    rr_optimize,
+    rr_reconstruct,
+    rr_rules,
+    rr_rules_accuracy,
+)
 # What DuckDB is taught to call: name, function, types of arguments, type of the result.
 UDFS = [
     (mechanism.CHECK, mechanism.check, *mechanism.CHECK_TYPES),
     *((module.SOLVE, module.solve, *module.SOLVE_TYPES) for module in _SOLVERS),
 ]
 
-__all__ = ["UDFS", "association_measures", "mechanism", "pram_mask", "rr_mask", "rr_privacy"]
+__all__ = ["UDFS", "association_measures", "mechanism", "pram_mask", "rr_mask", "rr_privacy", "rr_query"]

@@ -25,7 +25,7 @@ from ppduck.randomized.design import LEVELS, MATRIX, Attribute, P
 from ppduck.randomized.published import Published, unchanged
 from ppduck.values import Array
 
-ARGUMENTS = ["VARCHAR", "BIGINT[]", "DOUBLE[]", "BIGINT[]", "BIGINT"]
+ARGUMENTS = ["VARCHAR", "BIGINT[]", "DOUBLE[]", "DOUBLE[]", "BIGINT"]
 _WARN_MISSING = 0.1
 _LOOK_FIRST = 8  # columns from which on the levels are counted before the cells are
 
@@ -42,6 +42,7 @@ LEVEL = Parameter(
 RANGE = Parameter(
     "range", arguments.choice("normal", "chebyshev"), "ranges by the normal law or by Chebyshev", "'normal'"
 )
+WEIGHT = Parameter("weight", arguments.words, "a column that tells how many rows each row stands for", "NULL")
 TARGET = Parameter(
     "target",
     arguments.choice("population", "table"),
@@ -67,6 +68,8 @@ class Cells:
     published: Published
     most: int
     on_null: str = "drop"
+    weight: str | None = None  # a column of counts, where rows are not counted one by one
+    also: tuple[tuple[str, str], ...] = ()  # further aggregates of the rows of a cell, by name
 
     @property
     def sizes(self) -> list[int | None]:
@@ -82,17 +85,24 @@ class Cells:
             sizes = [next(found) if size is None else size for size in sizes]
         refuse_many_cells(self.published.faults(), [size for size in sizes if size is not None], self.most)
 
-    def statement(self, function: str, own: dict[str, Any]) -> sql.Statement:
-        """Steps up to ``_pp_solved`` with the UDF's answer in ``_pp_r``, the levels beside it."""
+    def statement(
+        self, function: str, own: dict[str, Any], *more: str, before: sql.Statement | None = None
+    ) -> sql.Statement:
+        """Steps up to ``_pp_solved`` with the UDF's answer in ``_pp_r``, the levels beside it.
+
+        ``more`` are further arguments of the UDF, aggregates over what each cell has beside it; steps that come
+        ``before`` are gone on from.
+        """
         names = [f"_pp_a{i}" for i in range(len(self.published.attributes))]
         spec = {
             "function": self.published.function,
             "table": self.published.source.label,
             "columns": [attribute.described() for attribute in self.published.attributes],
             "most": self.most,
+            "weight": self.weight,
             **own,
         }
-        statement = sql.Statement()
+        statement = before or sql.Statement()
         statement.step("_pp_views", unchanged(self.published), materialized=True)
         statement.step("_pp_cells", self._counted(names), materialized=True)
         statement.step("_pp_levels", self._levels(names), materialized=True)
@@ -104,6 +114,7 @@ class Cells:
             sql.raw('list("_pp_cell" ORDER BY "_pp_cell")'),
             sql.raw('list("_pp_n" ORDER BY "_pp_cell")'),
             sql.cast(sql.raw('coalesce(sum("_pp_n") FILTER ("_pp_cell" IS NULL), 0)'), "BIGINT"),
+            *map(sql.raw, more),
         )
         solved = sql.select([sql.named(answer, "_pp_r")], '"_pp_placed"')
         statement.step("_pp_solved", solved, materialized=True)
@@ -111,9 +122,9 @@ class Cells:
 
     def _counted(self, names: Sequence[str]) -> str:
         columns = [sql.named(sql.column(c.name), name) for c, name in zip(self.published.columns, names, strict=True)]
-        count = sql.named(sql.call("count", exp.Star()), "_pp_n")
+        count = sql.named(self._count(), "_pp_n")
         grouped = sql.select(
-            [*columns, count],
+            [*columns, count, *(sql.named(sql.raw(text), name) for name, text in self.also)],
             self.published.source.sql,
             group=[sql.number(i) for i in range(1, len(names) + 1)],
         )
@@ -124,6 +135,13 @@ class Cells:
         ]
         # NULLs are left out after the GROUP BY, where there are few rows to look at.
         return sql.select([exp.Star()], f"({grouped})", where=sql.present(dropped))
+
+    def _count(self) -> sql.Expr:
+        if self.weight is None:
+            return sql.call("count", exp.Star())
+        weight = exp.TryCast(this=sql.column(self.weight), to=exp.DataType.build("DOUBLE"))
+        # NaN goes through the sum to where it is refused.
+        return sql.call("fsum", sql.call("coalesce", weight, sql.double(sql.text("nan"))))
 
     def _null_is_level(self, attribute: Attribute) -> bool:
         if attribute.levels is not None:
@@ -160,6 +178,8 @@ class Cells:
             sql.named(sql.raw(number), "_pp_cell"),
             sql.column("_pp_n"),
             sql.named(sizes, "_pp_sizes"),
+            *lists,
+            *(sql.column(name) for name, _ in self.also),
         ]
         return sql.select(columns, '"_pp_levels" CROSS JOIN "_pp_views" LEFT JOIN "_pp_cells" ON true')
 
@@ -192,7 +212,7 @@ def refuse_many_cells(faults: Faults, sizes: Sequence[int], most: int) -> None:
 
 def reconstruction(
     spec: dict[str, Any], sizes: Sequence[int], numbers: Sequence[float | None] | None,
-    counts: Sequence[int | None] | None, strangers: int,
+    counts: Sequence[float | None] | None, strangers: int,
 ) -> Reconstruction:  # fmt: skip
     """The published table with its matrices, after everything that can be wrong with it."""
     faults = Faults(spec["function"], spec["table"])
@@ -201,8 +221,10 @@ def reconstruction(
             f"{strangers} rows hold a value that is none of the levels of its column; give the whole domain in levels."
         )
     placed = [(n, c) for n, c in zip(numbers or (), counts or (), strict=True) if n is not None and c is not None]
-    if not placed:
+    if not any(count != 0 for _, count in placed):
         raise faults.refuse("there are no rows in which all of the columns are present; nothing can be reconstructed.")
+    if not all(count >= 0 for _, count in placed):
+        raise faults.refuse(f"weight {quoted(spec['weight'])} holds NULL, a negative number or what is no number.")
     refuse_many_cells(faults, sizes, spec["most"])
     matrices = [_matrix(column, size, faults) for column, size in zip(spec["columns"], sizes, strict=True)]
     faults.raise_if_any()

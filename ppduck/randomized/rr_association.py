@@ -54,7 +54,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
 
 def solve(
     specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
-    counts: Sequence[int | None] | None, strangers: int,
+    counts: Sequence[float | None] | None, strangers: int,
 ) -> list[dict[str, Any]]:  # fmt: skip
     spec = json.loads(specification)
     found = cells.reconstruction(spec, sizes, numbers, counts, strangers)

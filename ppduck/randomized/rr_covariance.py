@@ -45,7 +45,7 @@ def _cell(table: Cells, number: str) -> sql.Expr:
 
 def solve(
     specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
-    counts: Sequence[int | None] | None, strangers: int,
+    counts: Sequence[float | None] | None, strangers: int,
 ) -> list[float]:  # fmt: skip
     spec = json.loads(specification)
     found = cells.reconstruction(spec, sizes, numbers, counts, strangers)

@@ -62,7 +62,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
 
 def solve(
     specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
-    counts: Sequence[int | None] | None, strangers: int,
+    counts: Sequence[float | None] | None, strangers: int,
 ) -> dict[str, list[float | None]]:  # fmt: skip
     """Estimates, errors and ranges of all cells in C order."""
     spec = json.loads(specification)

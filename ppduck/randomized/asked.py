@@ -1,0 +1,384 @@
+"""What a SELECT over one randomized relation asks: counts and shares of conditions, by groups and sets of groups.
+
+Only what has an unbiased answer is read; everything else is refused with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from ppduck.errors import Faults, quoted
+from ppduck.plan import sqlbuild as sql
+from ppduck.values import folded
+
+MOST_SETS = 1_024
+_MAY_HAVE = {"expressions", "from_", "where", "group", "order", "limit", "offset", "kind"}
+_REASONS = {
+    "joins": "joins another relation; a randomized value matches the wrong rows. Join in the view behind the mask",
+    "laterals": "joins another relation; a randomized value matches the wrong rows",
+    "with_": "has a WITH clause; ask about one relation",
+    "having": "has a HAVING clause, which would pick groups by their noise; filter the answer instead",
+    "distinct": "has a DISTINCT clause; how many values are different cannot be told from randomized ones",
+    "qualify": "has a QUALIFY clause; windows over randomized rows cannot be answered",
+    "windows": "has a WINDOW clause; windows over randomized rows cannot be answered",
+    "sample": "samples rows; ask about all of them",
+}
+_VOLATILE = {"random", "uuid", "gen_random_uuid", "nextval", "setseed", "unnest", "generate_series"}
+_TRUE: sql.Expr = exp.true()
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One answer: how many rows meet a condition, or which share they are of those that meet another."""
+
+    name: str
+    condition: sql.Expr
+    of: sql.Expr | None = None  # of a share: the rows that it is a share of
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query, taken apart."""
+
+    table: str
+    groups: tuple[sql.Expr, ...]  # expressions that rows are grouped by
+    sets: tuple[tuple[int, ...], ...]  # by which of them, one answer each
+    items: tuple[tuple[str, int | Aggregate], ...]  # the output: its name, and a group or an answer
+    where: tuple[sql.Expr, ...]  # conditions that must all hold
+    order: str  # ORDER BY and LIMIT of the output
+    grouped: bool
+
+    @property
+    def aggregates(self) -> list[Aggregate]:
+        return [item for _, item in self.items if isinstance(item, Aggregate)]
+
+    @property
+    def expressions(self) -> list[sql.Expr]:
+        """Everything that reads columns."""
+        found = [*self.groups, *self.where]
+        for each in self.aggregates:
+            found += [each.condition] if each.of is None else [each.condition, each.of]
+        return found
+
+
+def read_query(faults: Faults, text: str, type_of: Callable[[str, str], str | None]) -> Asked:
+    """Takes a query apart; raises where it holds anything that cannot be answered.
+
+    ``type_of`` tells the type of a relation's column, None where it has none of that name: GROUP BY means a column
+    before it means an alias, and a boolean is a condition.
+    """
+    try:
+        statements = [statement for statement in sqlglot.parse(text, dialect="duckdb") if statement is not None]
+    except SqlglotError as error:
+        known = error.errors if isinstance(error, ParseError) else []
+        near = f" near {known[0]['highlight']!r}" if known and known[0].get("highlight") else ""
+        raise faults.refuse(f"the query cannot be parsed{near}; give one SELECT, such as {_EXAMPLE}.") from None
+    if len(statements) != 1:
+        raise faults.refuse(f"the query holds {len(statements)} statements; give one SELECT, such as {_EXAMPLE}.")
+    query = statements[0]
+    if not isinstance(query, exp.Select):
+        what = f"is a {query.key.upper()}" if isinstance(query, (exp.DML, exp.DDL, exp.Command)) else "is no SELECT"
+        what = "combines queries" if isinstance(query, exp.SetOperation) else what
+        raise faults.refuse(f"the query {what}; only one SELECT over one randomized relation is answered.")
+    return _Reader(faults, query, type_of).asked()
+
+
+_EXAMPLE = "'SELECT disease, count(*) FROM survey_rr GROUP BY disease'"
+
+
+class _Reader:
+    def __init__(self, faults: Faults, query: exp.Select, type_of: Callable[[str, str], str | None]) -> None:
+        self.faults, self.query, self.type_of = faults, query, type_of
+        self.table = ""
+
+    def asked(self) -> Asked:
+        query = self.query
+        for part, value in query.args.items():
+            if value and part not in _MAY_HAVE:
+                reason = _REASONS.get(part, f"has a {part.strip('_').upper()} clause, which is not answered")
+                raise self.faults.refuse(f"the query {reason}.")
+        table = self._table()
+        self._refuse_inside(query)
+        self._unqualify(table)
+        plain = table.copy()
+        plain.set("alias", None)
+        self.table = plain.sql(dialect="duckdb")
+        where = query.args.get("where")
+        conditions = tuple(where.this.flatten() if isinstance(where.this, exp.And) else [where.this]) if where else ()
+        for each in conditions:
+            self._refuse_aggregates(each, "WHERE")
+        groups, sets = self._groups()
+        items = self._items(groups)
+        return Asked(
+            self.table, tuple(groups), tuple(sets), tuple(items), tuple(map(_bare, conditions)),
+            self._order(items), query.args.get("group") is not None,
+        )  # fmt: skip
+
+    def _table(self) -> exp.Table:
+        start = self.query.args.get("from_")
+        if start is None:
+            raise self.faults.refuse("the query reads no relation; ask about a view over rr_mask or pram_mask.")
+        table = start.this
+        if isinstance(table, exp.Subquery):
+            raise self.faults.refuse("the query nests another query; make it a view, and ask about the view.")
+        if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+            raise self.faults.refuse("the query reads a function; make a view of it, and ask about the view.")
+        if table.args.get("joins"):
+            raise self.faults.refuse(f"the query {_REASONS['joins']}.")
+        for part, value in table.args.items():
+            if value and part not in ("this", "db", "catalog", "alias"):
+                raise self.faults.refuse(
+                    f"the query reads its relation with a {part.upper()} clause, which is not answered."
+                )
+        return table
+
+    def _refuse_inside(self, query: exp.Select) -> None:
+        for node in query.walk():
+            if node is not query and isinstance(node, (exp.Query, exp.Subquery)):
+                raise self.faults.refuse("the query nests another query; ask one question at a time.")
+            if isinstance(node, exp.Window):
+                raise self.faults.refuse(
+                    "the query has a window function; windows over randomized rows cannot be answered."
+                )
+            if (
+                isinstance(node, (exp.Unnest, exp.Explode))
+                or (isinstance(node, exp.Func) and node.sql_name().lower() in _VOLATILE)
+                or (isinstance(node, exp.Anonymous) and node.name.lower() in _VOLATILE)
+            ):
+                raise self.faults.refuse(
+                    f"the query calls {node.sql(dialect='duckdb')}, which is no function of a row's values."
+                )
+            if isinstance(node, (exp.Placeholder, exp.Parameter)):
+                raise self.faults.refuse("the query has a parameter; put its value into the text.")
+
+    def _unqualify(self, table: exp.Table) -> None:
+        known = {folded(table.alias or table.name)}
+        for column in self.query.find_all(exp.Column):
+            before = [folded(part.name) for part in column.parts[:-1]]
+            if before and (len(before) > 1 or before[0] not in known):
+                raise self.faults.refuse(
+                    f"the query reads {column.sql(dialect='duckdb')}, which is no column of {quoted(table.name)}."
+                )
+            column.set("table", None)
+
+    def _groups(self) -> tuple[list[sql.Expr], list[tuple[int, ...]]]:
+        """The expressions of all grouping sets, and the sets."""
+        group = self.query.args.get("group")
+        found: list[sql.Expr] = []
+        if group is None:
+            return found, [()]
+        if group.args.get("all"):
+            parts = [[self._place(found, item)] for item in self.query.expressions if not self._is_aggregate(item)]
+            return found, [tuple(place for part in parts for place in part)]
+        choices: list[list[tuple[int, ...]]] = []
+        for item in group.expressions:
+            choices.append(self._sets(found, item))
+        sets = [tuple(dict.fromkeys(place for part in combined for place in part)) for combined in product(*choices)]
+        if len(sets) > MOST_SETS:
+            raise self.faults.refuse(f"the query has {len(sets):,} grouping sets, more than {MOST_SETS:,}.")
+        return found, sets
+
+    def _sets(self, found: list[sql.Expr], item: sql.Expr) -> list[tuple[int, ...]]:
+        if isinstance(item, exp.GroupingSets):
+            return [each for part in item.expressions for each in self._sets(found, part)]
+        if isinstance(item, (exp.Cube, exp.Rollup)):
+            blocks = [self._block(found, part) for part in item.expressions]
+            if isinstance(item, exp.Rollup):
+                kept = [range(size) for size in range(len(blocks), -1, -1)]
+            else:
+                if len(blocks) > 10:
+                    raise self.faults.refuse("the query has a CUBE of more than ten columns.")
+                kept = [
+                    [i for i in range(len(blocks)) if not mask >> i & 1]  # type: ignore[misc]
+                    for mask in range(2 ** len(blocks))
+                ]
+            return [tuple(place for i in each for place in blocks[i]) for each in kept]
+        return [self._block(found, item)]
+
+    def _block(self, found: list[sql.Expr], item: sql.Expr) -> tuple[int, ...]:
+        parts = item.expressions if isinstance(item, exp.Tuple) else [item]
+        return tuple(self._place(found, part) for part in parts)
+
+    def _place(self, found: list[sql.Expr], item: sql.Expr) -> int:
+        expression = self._meant(item)
+        self._refuse_aggregates(expression, "GROUP BY")
+        if expression not in found:
+            found.append(expression)
+        return found.index(expression)
+
+    def _meant(self, item: sql.Expr) -> sql.Expr:
+        """What a GROUP BY item stands for: the n-th item, an alias, or itself."""
+        item = _bare(item)
+        items = self.query.expressions
+        if isinstance(item, exp.Literal) and not item.is_string:
+            if not 1 <= int(item.name) <= len(items):
+                raise self.faults.refuse(f"GROUP BY {item.name} is no item of the query.")
+            return _bare(items[int(item.name) - 1])
+        if isinstance(item, exp.Column) and self.type_of(self.table, item.name) is None:
+            for each in items:
+                if isinstance(each, exp.Alias) and folded(each.alias) == folded(item.name):
+                    return _bare(each)
+        return item
+
+    def _is_aggregate(self, item: sql.Expr) -> bool:
+        return item.find(exp.AggFunc) is not None
+
+    def _refuse_aggregates(self, expression: sql.Expr, where: str) -> None:
+        if expression.find(exp.AggFunc):
+            raise self.faults.refuse(f"the query has an aggregate in {where}, where it cannot be answered.")
+
+    def _items(self, groups: Sequence[sql.Expr]) -> list[tuple[str, int | Aggregate]]:
+        found: list[tuple[str, int | Aggregate]] = []
+        names: set[str] = set()
+        for item in self.query.expressions:
+            if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+                raise self.faults.refuse(
+                    "the query asks for all columns; single records cannot be answered, only counts."
+                )
+            value = _bare(item)
+            if self._is_aggregate(value):
+                name = self._free(item.alias or _name_of(value), names)
+                found.append((name, self._aggregate(name, value)))
+                names |= {folded(part) for part in outputs(name)}
+                continue
+            if value not in groups:
+                raise self.faults.refuse(
+                    f"the query asks for {value.sql(dialect='duckdb')}, which is neither grouped by nor a count or an "
+                    "average of a condition; single values cannot be answered."
+                )
+            name = item.alias or value.name or value.sql(dialect="duckdb")
+            if folded(name) in names:
+                raise self.faults.refuse(f"the query gives two columns the name {quoted(name)}.")
+            names.add(folded(name))
+            found.append((name, groups.index(value)))
+        if not any(isinstance(item, Aggregate) for _, item in found):
+            raise self.faults.refuse(f"the query asks for no count and no average of a condition, such as {_EXAMPLE}.")
+        return found
+
+    def _free(self, name: str, names: set[str]) -> str:
+        base, number = name, 1
+        while any(folded(part) in names for part in outputs(name)):
+            number += 1
+            name = f"{base}_{number}"
+        return name
+
+    def _order(self, items: Sequence[tuple[str, int | Aggregate]]) -> str:
+        """ORDER BY columns of the answer, LIMIT and OFFSET."""
+        parts = []
+        order = self.query.args.get("order")
+        known = {
+            folded(each): each
+            for name, item in items
+            for each in (outputs(name) if isinstance(item, Aggregate) else [name])
+        }
+        listed = []
+        for each in order.expressions if order is not None else ():
+            key = _bare(each.this)
+            name = None
+            if isinstance(key, exp.Literal) and not key.is_string and 1 <= int(key.name) <= len(items):
+                name = items[int(key.name) - 1][0]
+            elif isinstance(key, exp.Column):
+                name = known.get(folded(key.name))
+            else:
+                own = [items[i][0] for i, item in enumerate(self.query.expressions) if _bare(item) == key]
+                name = own[0] if own else None
+            if name is None:
+                raise self.faults.refuse(f"ORDER BY {key.sql(dialect='duckdb')} is no column of the answer.")
+            way = " DESC" if each.args.get("desc") else ""
+            nulls = " NULLS FIRST" if each.args.get("nulls_first") else " NULLS LAST"
+            listed.append(sql.render(sql.name(name)) + way + nulls)
+        if listed:
+            parts.append("ORDER BY " + ", ".join(listed))
+        for part in ("limit", "offset"):
+            value = self.query.args.get(part)
+            if value is not None:
+                if not isinstance(value.expression, exp.Literal) or value.expression.is_string:
+                    raise self.faults.refuse(f"{part.upper()} takes a number.")
+                parts.append(f"{part.upper()} {value.expression.name}")
+        return " ".join(parts)
+
+
+def outputs(name: str) -> list[str]:
+    """The columns of one answer."""
+    return [name, f"{name}_std_error", f"{name}_lower", f"{name}_upper"]
+
+
+def _bare(item: sql.Expr) -> sql.Expr:
+    while isinstance(item, (exp.Alias, exp.Paren)):
+        item = item.this
+    return item
+
+
+def _name_of(value: sql.Expr) -> str:
+    inner = value.this if isinstance(value, exp.Filter) else value
+    return {"count": "count", "countif": "count_if"}.get(inner.key, inner.key)
+
+
+def _aggregate(faults: Faults, name: str, value: sql.Expr) -> Aggregate:
+    only: sql.Expr = _TRUE
+    if isinstance(value, exp.Filter):
+        only, value = value.expression.this, value.this
+    if isinstance(value, exp.Count) and isinstance(value.this, exp.Star):
+        return Aggregate(name, only)
+    if isinstance(value, exp.Count) and not value.expressions and not isinstance(value.this, exp.Distinct):
+        return Aggregate(name, exp.and_(only, _is_known(value.this)))
+    if isinstance(value, exp.CountIf):
+        return Aggregate(name, exp.and_(only, value.this))
+    if isinstance(value, (exp.Sum, exp.Avg)):
+        found = _indicator(value.this, mean=isinstance(value, exp.Avg))
+        if found is not None:
+            condition, known = found
+            if isinstance(value, exp.Sum):
+                return Aggregate(name, exp.and_(only, condition))
+            return Aggregate(name, exp.and_(only, condition), exp.and_(only, known))
+    if isinstance(value, exp.Count):
+        raise faults.refuse(
+            f"{value.sql(dialect='duckdb')} cannot be answered: how many values are different cannot be told from "
+            "randomized ones."
+        )
+    raise faults.refuse(
+        f"{value.sql(dialect='duckdb')} cannot be answered; counts and averages of conditions can: count(*), count(*) "
+        "FILTER (WHERE …), count_if(…), sum or avg of CASE WHEN … THEN 1 ELSE 0 END or of (…)::INT."
+    )
+
+
+def _is_known(value: sql.Expr) -> sql.Expr:
+    return exp.paren(value.copy()).is_(exp.null()).not_()
+
+
+_CONDITIONS = (
+    exp.Predicate, exp.And, exp.Or, exp.Not, exp.Boolean, exp.In, exp.Between, exp.Is, exp.Like, exp.ILike,
+)  # fmt: skip
+
+
+def _indicator(value: sql.Expr, *, mean: bool) -> tuple[sql.Expr, sql.Expr] | None:
+    """The condition that a 0/1 expression stands for, and where it is known; None where it is no such expression."""
+    value = _bare(value)
+    if isinstance(value, exp.Case) and value.this is None and len(value.args["ifs"]) == 1:
+        one = value.args["ifs"][0]
+        return _chosen(one.this, one.args["true"], value.args.get("default"), mean=mean)
+    if isinstance(value, exp.If):
+        return _chosen(value.this, value.args["true"], value.args.get("false"), mean=mean)
+    if isinstance(value, exp.Cast) and not isinstance(value, exp.TryCast):
+        number = value.args["to"].this in (*exp.DataType.INTEGER_TYPES, *exp.DataType.FLOAT_TYPES)
+        return _indicator(value.this, mean=mean) if number else None
+    if isinstance(value, _CONDITIONS):
+        return value, _is_known(value)
+    return None
+
+
+def _chosen(
+    condition: sql.Expr, then: sql.Expr, other: sql.Expr | None, *, mean: bool
+) -> tuple[sql.Expr, sql.Expr] | None:
+    one = isinstance(then, exp.Literal) and not then.is_string and float(then.name) == 1
+    none = other is None or isinstance(other, exp.Null)
+    zero = isinstance(other, exp.Literal) and not other.is_string and float(other.name) == 0
+    if not one or not (zero or (none and not mean)):
+        return None
+    return condition, _TRUE

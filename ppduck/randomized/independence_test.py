@@ -1,0 +1,124 @@
+"""independence_test(): χ² and G² of two columns, within the levels of others, on original or randomized rows.
+
+Columns that are randomized each by itself stay independent where the originals are, so that the test on the rows as
+published has its level, and less power (Guo 2010, Result 9). Given other columns this holds if and only if none of
+those is randomized (Result 10): rows of one published stratum come from several, and look dependent. The same holds
+for |partial correlation|, which randomization of the two columns can only lessen (Result 11).
+
+Where p or matrix is known, ``power_lost`` compares the chance to find the dependence that the table shows with the
+chance that the original table would have given, by the noncentral χ² law; ``efficiency`` is the share of the rows that
+an original table would have needed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ppduck.errors import Faults, quoted
+from ppduck.kernels import independence
+from ppduck.kernels.randomized import Reconstruction
+from ppduck.plan import arguments
+from ppduck.plan.arguments import Parameter
+from ppduck.plan.catalog import Catalog
+from ppduck.plan.registry import Function, register
+from ppduck.randomized import cells, tables
+
+NAME = "independence_test"
+SOLVE = "ppduck_independence_test"
+MOST_CELLS = 1_000_000
+_MOST_TO_RECONSTRUCT = 100_000
+_ROW = {
+    "chi2": "DOUBLE", "g2": "DOUBLE", "df": "BIGINT", "p_value": "DOUBLE", "p_value_g2": "DOUBLE", "n": "DOUBLE",
+    "partial_correlation": "DOUBLE", "valid": "BOOLEAN", "why": "VARCHAR", "efficiency": "DOUBLE", "power": "DOUBLE",
+    "power_original": "DOUBLE", "power_lost": "DOUBLE",
+}  # fmt: skip
+_FIELDS = ", ".join(f'"{name}" {kind}' for name, kind in _ROW.items())
+SOLVE_TYPES = (cells.ARGUMENTS, f"STRUCT({_FIELDS})")
+
+
+def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+    names = [given["a"], given["b"], *given.get("given", [])]
+    table = tables.read_table(NAME, catalog, given, names)
+    counted = tables.cells_of(catalog, table, MOST_CELLS, given)
+    own = {"randomized": table.places, "knows_design": table.knows_design, "level": given.get("level", 0.05)}
+    statement = counted.statement(SOLVE, own)
+    shown = ", ".join(f'struct_extract("_pp_r", \'{name}\') AS "{name}"' for name in _ROW)
+    return statement.finish(f'SELECT {shown} FROM "_pp_solved"')
+
+
+def solve(
+    specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
+    counts: Sequence[float | None] | None, strangers: int,
+) -> dict[str, Any]:  # fmt: skip
+    spec = json.loads(specification)
+    found = cells.reconstruction(spec, sizes, numbers, counts, strangers)
+    names = [column["column"] for column in spec["columns"]]
+    for name, size in zip(names[:2], sizes, strict=False):
+        if size < 2:
+            raise Faults(NAME, spec["table"]).refuse(f"column {quoted(name)} has a single level; there is no test.")
+    test = independence.conditional(found.counts)
+    valid, why = _validity(spec, names)
+    power = _power(spec, found) if valid else None
+    binary = max(sizes[:2]) == 2 and (len(sizes) == 2 or max(sizes[2:]) <= 2)
+    return {
+        "chi2": test.chi2,
+        "g2": test.g2,
+        "df": test.df,
+        "p_value": test.p_value,
+        "p_value_g2": test.p_value_g2,
+        "n": found.n,
+        "partial_correlation": independence.partial_correlation(found.counts) if binary else None,
+        "valid": valid,
+        "why": why,
+        "efficiency": power.efficiency if power else None,
+        "power": power.published if power else None,
+        "power_original": power.original if power else None,
+        "power_lost": power.lost if power else None,
+    }
+
+
+def _validity(spec: dict[str, Any], names: Sequence[str]) -> tuple[bool, str]:
+    randomized = spec["randomized"]
+    if not randomized:
+        return True, "no column is known to be randomized"
+    within = [names[i] for i in randomized if i >= 2]
+    if within:
+        return False, (
+            f"{', '.join(within)} is randomized, so that rows of one stratum come from several: the test rejects too "
+            "often (Result 10); loglinear_fit with reconstruct := 'mle' tests it where p is known"
+        )
+    own = ", ".join(names[i] for i in randomized)
+    result = "Result 10" if len(names) > 2 else "Result 9"
+    return True, f"{own} is randomized: the test keeps its level and has less power ({result})"
+
+
+def _power(spec: dict[str, Any], found: Reconstruction) -> independence.Power | None:
+    """Of tables of known design that are small enough to be reconstructed."""
+    if not spec["randomized"] or not spec["knows_design"] or found.counts.size > _MOST_TO_RECONSTRUCT:
+        return None
+    original = np.maximum(cells.estimated(spec, found, "mle"), 0.0)
+    return independence.power(found.counts, original, spec["level"])
+
+
+FUNCTION = register(
+    Function(
+        NAME,
+        (
+            tables.TBL,
+            Parameter("a", arguments.words, "the first column"),
+            Parameter("b", arguments.words, "the second column"),
+            Parameter("given", arguments.columns, "columns within whose levels independence is tested", "NULL"),
+            tables.RANDOMIZED,
+            cells.WEIGHT,
+            Parameter("level", arguments.number(1e-6, 0.5, "from 0.000001 to 0.5"), "of the test's power", "0.05"),
+            *cells.DESIGN,
+        ),
+        plan,
+        "Independence of two columns, given others or not; on randomized rows whether it is valid, and power lost.",
+        "Guo (2010), Results 9 to 11; Korn (1981), JASA 76",
+    )
+)

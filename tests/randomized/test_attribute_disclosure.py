@@ -1,0 +1,136 @@
+"""attribute_disclosure: Table 2.5(b), the maxima of Table 5.2, and risks per cell, record and maximum."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ppduck.errors import PpduckWarning
+
+pytestmark = pytest.mark.core
+
+QI = "['education', 'marital_status', 'sex', 'race']"
+PUBLISHED = {  # Table 5.2: l, then E, M, G, R and W, and the maximum that they really have
+    "QI": [((0.824, 0.872, 0.920, 0.941, 1), 0.5024), ((0.548, 0.812, 0.898, 0.985, 1), 0.3459),
+           ((0.382, 0.736, 0.918, 0.961, 1), 0.2560), ((0.314, 0.615, 0.873, 0.938, 1), 0.2005)],
+    "Both": [((0.824, 0.872, 0.920, 0.941, 1), 0.5024), ((0.573, 0.821, 0.913, 0.973, 0.955), 0.3459),
+             ((0.428, 0.780, 0.926, 0.953, 0.871), 0.2631), ((0.353, 0.688, 0.902, 0.953, 0.813), 0.2023)],
+}  # fmt: skip
+
+
+@pytest.fixture
+def patients(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Table 2.5(b)."""
+    con.execute(
+        """CREATE TABLE patients AS FROM (VALUES ('Male', 'Cancer', 8), ('Male', 'Anemia', 16), ('Male', 'Flu', 48),
+           ('Female', 'Cancer', 12), ('Female', 'Anemia', 14), ('Female', 'Flu', 2)) AS t(gender, disease, n)"""
+    )
+    return con
+
+
+ASK = "SELECT risk, minimum, unmasked FROM attribute_disclosure('patients', qi='gender', sensitive='disease', {}, weight='n') WHERE gender = 'Female' AND value = 'Cancer'"
+
+
+@pytest.mark.parametrize(
+    ("p", "smallest", "at"),
+    [
+        ("{'disease': %s}", 0.18, {"disease": 1 / 3}),
+        ("{'gender': %s}", 0.12, {"gender": 1 / 2}),
+        ("{'gender': %s, 'disease': %s}", 0.05, {"gender": 1 / 2, "disease": 1 / 3}),
+    ],
+)
+def test_minima_of_table_2_5(
+    patients: duckdb.DuckDBPyConnection, p: str, smallest: float, at: dict[str, float]
+) -> None:
+    kept = p % tuple(0.9 for _ in at)
+    risk, minimum, unmasked = patients.execute(ASK.format(f"p={kept}")).fetchone()
+    assert (round(minimum, 2), round(unmasked, 2)) == (smallest, 0.43)
+    assert minimum < risk < unmasked
+    with pytest.warns(PpduckWarning, match="what is published tells nothing of the original"):
+        reached = patients.execute(ASK.format(f"p={p % tuple(at.values())}")).fetchone()[0]
+    assert reached == pytest.approx(minimum)
+
+
+def test_nothing_randomized_is_the_share_in_the_group(patients: duckdb.DuckDBPyConnection) -> None:
+    risk, minimum, unmasked = patients.execute(ASK.format("p=1")).fetchone()
+    assert risk == pytest.approx(12 / 28)
+    assert minimum == unmasked == risk
+
+
+def test_a_matrix_may_stand_for_p(patients: duckdb.DuckDBPyConnection) -> None:
+    by_p = patients.execute(ASK.format("p={'gender': 0.8}")).fetchone()
+    assert patients.execute(ASK.format("matrix={'gender': [[0.8, 0.2], [0.2, 0.8]]}")).fetchone() == pytest.approx(by_p)
+
+
+@pytest.mark.parametrize("which", ["QI", "Both"])
+def test_maxima_of_table_5_2(con: duckdb.DuckDBPyConnection, reference_data: Path, which: str) -> None:
+    con.execute(f"CREATE TABLE adult AS FROM '{reference_data}/adult.csv.gz'")
+    for (e, m, g, r, w), printed in PUBLISHED[which]:
+        p = f"{{'education': {e}, 'marital_status': {m}, 'sex': {g}, 'race': {r}, 'workclass': {w}}}"
+        found = con.execute(
+            f"SELECT max_risk, records FROM attribute_disclosure('adult', qi={QI}, sensitive='workclass', p={p}, per='maximum')"
+        ).fetchone()
+        assert (round(found[0], 4), found[1]) == (printed, 45_222)
+
+
+def test_cells_records_and_maximum_agree(survey: duckdb.DuckDBPyConnection) -> None:
+    call = "attribute_disclosure('{}', qi=['gender','smoker'], sensitive=['disease','age10'], p={{'gender': 0.9, 'disease': 0.8}}, per='{}')"
+    survey.execute("CREATE TABLE t AS SELECT *, age // 10 AS age10 FROM survey")
+    cells = survey.execute(
+        f"SELECT gender, smoker, attribute, value, n, risk FROM {call.format('t', 'cell')}"
+    ).fetchall()
+    known = {(gender, smoker, attribute, value): (n, risk) for gender, smoker, attribute, value, n, risk in cells}
+    assert len(known) == len(cells)
+    rows = survey.execute(
+        f"SELECT gender, smoker, disease, age10, risk_disease, risk_age10 FROM {call.format('t', 'record')}"
+    ).fetchall()
+    assert len(rows) == 6000
+    for gender, smoker, disease, age, one, two in rows[:500]:
+        assert one == known[gender, smoker, "disease", disease][1]
+        assert two == known[gender, smoker, "age10", str(age)][1]
+    for attribute, largest, mean, records in survey.execute(
+        f"SELECT attribute, max_risk, mean_risk, records FROM {call.format('t', 'maximum')}"
+    ).fetchall():
+        own = [each for key, each in known.items() if key[2] == attribute]
+        assert (largest, records) == (max(risk for _, risk in own), 6000)
+        assert mean == pytest.approx(sum(n * risk for n, risk in own) / 6000)
+    again = survey.execute(
+        f"SELECT count(*), sum(risk_disease) FROM {call.format('(SELECT * FROM t)', 'record')}"
+    ).fetchone()
+    assert again == (6000, pytest.approx(sum(row[4] for row in rows)))
+
+
+def test_rows_with_null_have_no_risk(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE t AS SELECT CASE WHEN i % 5 > 0 THEN i % 2 END AS a, i % 3 AS s FROM range(60) AS r(i)")
+    found = con.execute(
+        "SELECT count(*), count(risk), count(a) FROM attribute_disclosure('t', qi='a', sensitive='s', p=0.9, per='record')"
+    ).fetchone()
+    assert found == (60, 48, 48)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("qi='gender', sensitive='disease'", r"give p := \{'column': 0\.8, …\} or matrix"),
+        ("qi='gender', sensitive='disease', p={'gendr': 0.9}", r'p names column "gendr", which is neither in qi nor sensitive\. Did you mean "gender"'),
+        ("qi='gender', sensitive='disease', p={'gender': 0.4}", r'p of column "gender" is 0\.4, less than 1/2.*Take p above 0\.5'),
+        ("qi='gender', sensitive='gender', p=0.9", r'column "gender" is named twice'),
+        ("qi=[], sensitive='disease', p=0.9", r"qi is empty; name at least one column"),
+        ("qi='id', sensitive='disease', p=0.9", r'column "id" has more than 1,000 levels'),
+        ("qi='gender', sensitive='one', p=0.9", r'column "one" has a single level'),
+        ("qi='gender', sensitive='disease', p=1.5", r"p must be above 0 and at most 1, got 1\.5"),
+        ("qi='gender', sensitive='disease', matrix={'gender': [[0.8, 0.2, 0], [0.2, 0.8, 0], [0, 0, 1]]}", r'matrix of column "gender" is 3×3, but 2 levels occur'),
+        ("qi='gender', sensitive='disease', matrix={'gender': [[0.8, 0.3], [0.2, 0.8]]}", r"must have columns that sum to 1"),
+        ("qi=['m1','m2','m3'], sensitive='disease', p=0.9", r"the quasi-identifiers have 8,160,600 combinations of levels"),
+        ("qi='risk', sensitive='disease', p=0.9", r'column "risk" is called like a column of the result'),
+        ("qi='gender', sensitive='disease', p=0.9, per='row'", r"per takes one of 'cell', 'record', 'maximum'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(survey: duckdb.DuckDBPyConnection, call: str, message: str) -> None:
+    survey.execute(
+        "CREATE TABLE t AS SELECT *, 1 AS one, id % 200 AS m1, id % 201 AS m2, id % 203 AS m3, id % 2 AS risk FROM survey"
+    )
+    with pytest.raises(duckdb.InvalidInputException, match=f"attribute_disclosure.*{message}"):
+        survey.execute(f"FROM attribute_disclosure('t', {call})").fetchall()
