@@ -15,6 +15,7 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from ppduck.errors import Faults, quoted
 from ppduck.plan import sqlbuild as sql
+from ppduck.randomized.answers import Aggregate, aggregate, bare, name_of, outputs
 from ppduck.values import folded
 
 MOST_SETS = 1_024
@@ -29,17 +30,7 @@ _REASONS = {
     "windows": "has a WINDOW clause; windows over randomized rows cannot be answered",
     "sample": "samples rows; ask about all of them",
 }
-_VOLATILE = {"random", "uuid", "gen_random_uuid", "nextval", "setseed", "unnest", "generate_series"}
-_TRUE: sql.Expr = exp.true()
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    """One answer: how many rows meet a condition, or which share they are of those that meet another."""
-
-    name: str
-    condition: sql.Expr
-    of: sql.Expr | None = None  # of a share: the rows that it is a share of
+_VOLATILE = {"random", "uuid", "gen_random_uuid", "nextval", "setseed", "unnest"}
 
 
 @dataclass(frozen=True)
@@ -116,7 +107,7 @@ class _Reader:
         groups, sets = self._groups()
         items = self._items(groups)
         return Asked(
-            self.table, tuple(groups), tuple(sets), tuple(items), tuple(map(_bare, conditions)),
+            self.table, tuple(groups), tuple(sets), tuple(items), tuple(map(bare, conditions)),
             self._order(items), query.args.get("group") is not None,
         )  # fmt: skip
 
@@ -146,11 +137,7 @@ class _Reader:
                 raise self.faults.refuse(
                     "the query has a window function; windows over randomized rows cannot be answered."
                 )
-            if (
-                isinstance(node, (exp.Unnest, exp.Explode))
-                or (isinstance(node, exp.Func) and node.sql_name().lower() in _VOLATILE)
-                or (isinstance(node, exp.Anonymous) and node.name.lower() in _VOLATILE)
-            ):
+            if isinstance(node, exp.Func) and node.sql(dialect="duckdb").split("(")[0].lower() in _VOLATILE:
                 raise self.faults.refuse(
                     f"the query calls {node.sql(dialect='duckdb')}, which is no function of a row's values."
                 )
@@ -214,16 +201,16 @@ class _Reader:
 
     def _meant(self, item: sql.Expr) -> sql.Expr:
         """What a GROUP BY item stands for: the n-th item, an alias, or itself."""
-        item = _bare(item)
+        item = bare(item)
         items = self.query.expressions
         if isinstance(item, exp.Literal) and not item.is_string:
             if not 1 <= int(item.name) <= len(items):
                 raise self.faults.refuse(f"GROUP BY {item.name} is no item of the query.")
-            return _bare(items[int(item.name) - 1])
+            return bare(items[int(item.name) - 1])
         if isinstance(item, exp.Column) and self.type_of(self.table, item.name) is None:
             for each in items:
                 if isinstance(each, exp.Alias) and folded(each.alias) == folded(item.name):
-                    return _bare(each)
+                    return bare(each)
         return item
 
     def _is_aggregate(self, item: sql.Expr) -> bool:
@@ -241,10 +228,10 @@ class _Reader:
                 raise self.faults.refuse(
                     "the query asks for all columns; single records cannot be answered, only counts."
                 )
-            value = _bare(item)
+            value = bare(item)
             if self._is_aggregate(value):
-                name = self._free(item.alias or _name_of(value), names)
-                found.append((name, self._aggregate(name, value)))
+                name = self._free(item.alias or name_of(value), names)
+                found.append((name, aggregate(self.faults, name, value, self._is_flag)))
                 names |= {folded(part) for part in outputs(name)}
                 continue
             if value not in groups:
@@ -260,6 +247,9 @@ class _Reader:
         if not any(isinstance(item, Aggregate) for _, item in found):
             raise self.faults.refuse(f"the query asks for no count and no average of a condition, such as {_EXAMPLE}.")
         return found
+
+    def _is_flag(self, column: str) -> bool:
+        return self.type_of(self.table, column) == "BOOLEAN"
 
     def _free(self, name: str, names: set[str]) -> str:
         base, number = name, 1
@@ -279,14 +269,14 @@ class _Reader:
         }
         listed = []
         for each in order.expressions if order is not None else ():
-            key = _bare(each.this)
+            key = bare(each.this)
             name = None
             if isinstance(key, exp.Literal) and not key.is_string and 1 <= int(key.name) <= len(items):
                 name = items[int(key.name) - 1][0]
             elif isinstance(key, exp.Column):
                 name = known.get(folded(key.name))
             else:
-                own = [items[i][0] for i, item in enumerate(self.query.expressions) if _bare(item) == key]
+                own = [items[i][0] for i, item in enumerate(self.query.expressions) if bare(item) == key]
                 name = own[0] if own else None
             if name is None:
                 raise self.faults.refuse(f"ORDER BY {key.sql(dialect='duckdb')} is no column of the answer.")
@@ -302,83 +292,3 @@ class _Reader:
                     raise self.faults.refuse(f"{part.upper()} takes a number.")
                 parts.append(f"{part.upper()} {value.expression.name}")
         return " ".join(parts)
-
-
-def outputs(name: str) -> list[str]:
-    """The columns of one answer."""
-    return [name, f"{name}_std_error", f"{name}_lower", f"{name}_upper"]
-
-
-def _bare(item: sql.Expr) -> sql.Expr:
-    while isinstance(item, (exp.Alias, exp.Paren)):
-        item = item.this
-    return item
-
-
-def _name_of(value: sql.Expr) -> str:
-    inner = value.this if isinstance(value, exp.Filter) else value
-    return {"count": "count", "countif": "count_if"}.get(inner.key, inner.key)
-
-
-def _aggregate(faults: Faults, name: str, value: sql.Expr) -> Aggregate:
-    only: sql.Expr = _TRUE
-    if isinstance(value, exp.Filter):
-        only, value = value.expression.this, value.this
-    if isinstance(value, exp.Count) and isinstance(value.this, exp.Star):
-        return Aggregate(name, only)
-    if isinstance(value, exp.Count) and not value.expressions and not isinstance(value.this, exp.Distinct):
-        return Aggregate(name, exp.and_(only, _is_known(value.this)))
-    if isinstance(value, exp.CountIf):
-        return Aggregate(name, exp.and_(only, value.this))
-    if isinstance(value, (exp.Sum, exp.Avg)):
-        found = _indicator(value.this, mean=isinstance(value, exp.Avg))
-        if found is not None:
-            condition, known = found
-            if isinstance(value, exp.Sum):
-                return Aggregate(name, exp.and_(only, condition))
-            return Aggregate(name, exp.and_(only, condition), exp.and_(only, known))
-    if isinstance(value, exp.Count):
-        raise faults.refuse(
-            f"{value.sql(dialect='duckdb')} cannot be answered: how many values are different cannot be told from "
-            "randomized ones."
-        )
-    raise faults.refuse(
-        f"{value.sql(dialect='duckdb')} cannot be answered; counts and averages of conditions can: count(*), count(*) "
-        "FILTER (WHERE …), count_if(…), sum or avg of CASE WHEN … THEN 1 ELSE 0 END or of (…)::INT."
-    )
-
-
-def _is_known(value: sql.Expr) -> sql.Expr:
-    return exp.paren(value.copy()).is_(exp.null()).not_()
-
-
-_CONDITIONS = (
-    exp.Predicate, exp.And, exp.Or, exp.Not, exp.Boolean, exp.In, exp.Between, exp.Is, exp.Like, exp.ILike,
-)  # fmt: skip
-
-
-def _indicator(value: sql.Expr, *, mean: bool) -> tuple[sql.Expr, sql.Expr] | None:
-    """The condition that a 0/1 expression stands for, and where it is known; None where it is no such expression."""
-    value = _bare(value)
-    if isinstance(value, exp.Case) and value.this is None and len(value.args["ifs"]) == 1:
-        one = value.args["ifs"][0]
-        return _chosen(one.this, one.args["true"], value.args.get("default"), mean=mean)
-    if isinstance(value, exp.If):
-        return _chosen(value.this, value.args["true"], value.args.get("false"), mean=mean)
-    if isinstance(value, exp.Cast) and not isinstance(value, exp.TryCast):
-        number = value.args["to"].this in (*exp.DataType.INTEGER_TYPES, *exp.DataType.FLOAT_TYPES)
-        return _indicator(value.this, mean=mean) if number else None
-    if isinstance(value, _CONDITIONS):
-        return value, _is_known(value)
-    return None
-
-
-def _chosen(
-    condition: sql.Expr, then: sql.Expr, other: sql.Expr | None, *, mean: bool
-) -> tuple[sql.Expr, sql.Expr] | None:
-    one = isinstance(then, exp.Literal) and not then.is_string and float(then.name) == 1
-    none = other is None or isinstance(other, exp.Null)
-    zero = isinstance(other, exp.Literal) and not other.is_string and float(other.name) == 0
-    if not one or not (zero or (none and not mean)):
-        return None
-    return condition, _TRUE

@@ -28,7 +28,8 @@ from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Source
 from ppduck.plan.registry import Function, register
 from ppduck.randomized import cells
-from ppduck.randomized.asked import Asked, outputs, read_query
+from ppduck.randomized.answers import outputs
+from ppduck.randomized.asked import Asked, read_query
 from ppduck.randomized.conditioning import is_invertible
 from ppduck.randomized.design import LEVELS, MATRIX, MOST_LEVELS, Attribute, P, by_folded_name
 from ppduck.randomized.published import Published, read_published, unchanged
@@ -100,10 +101,11 @@ def _number(value: float) -> str:
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    def has(table: str, column: str) -> bool:
-        return catalog.source(NAME, table).find(column) is not None
+    def type_of(table: str, column: str) -> str | None:
+        found = catalog.source(NAME, table).find(column)
+        return found.type if found else None
 
-    asked = read_query(Faults(NAME), given["query"], has)
+    asked = read_query(Faults(NAME), given["query"], type_of)
     published = _published(catalog, asked, given)
     randomized = _randomized(catalog, published)
     return _Writer(asked, published, randomized, given).statement()
