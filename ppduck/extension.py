@@ -99,8 +99,9 @@ class Planner:
         self._fingerprint = _fingerprint(secret)
         self._noise = KeyedNoise(secret)
 
-    def teach(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Makes the macros, which tell the planner by a name who is asking."""
+    def teach(self, con: duckdb.DuckDBPyConnection, only: Function | None = None) -> None:
+        """Makes the macros, or one of them, which tell the planner by a name who is asking."""
+        wanted = functions() if only is None else [only]
         known = next((name for name, reference in self._connections.items() if reference() is con), None)
         name = known or secrets.token_hex(4)
         if known is None:
@@ -108,9 +109,9 @@ class Planner:
             weakref.finalize(con, self._connections.pop, name, None).atexit = False
         self._thread.teaching = True
         try:
-            for statement in _plain_statements():
+            for statement in _plain_statements(tuple(each.name for each in wanted if isinstance(each, PlainMacro))):
                 con.execute(statement)
-            for function in functions():
+            for function in wanted:
                 if not isinstance(function, PlainMacro):
                     con.execute(_macro(function, name))
         finally:
@@ -245,22 +246,24 @@ def _normal_cdf(scores: Any) -> pa.Array:
 
 
 class Taught:
-    """A cursor for the planner that learns ppduck's functions once it meets a view that uses them."""
+    """A cursor for the planner that learns a function of ppduck's once it meets a view that uses it."""
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection, planner: Planner) -> None:
         self._cursor = cursor
         self._planner = planner
-        self._knows = False
+        self._known: set[str] = set()
 
     def execute(self, query: str, parameters: object = None) -> duckdb.DuckDBPyConnection:
-        try:
-            return self._cursor.execute(query, parameters)
-        except duckdb.CatalogException as error:
-            if self._knows or not any(f"{function.name} does not exist" in str(error) for function in functions()):
-                raise
-        self._planner.teach(self._cursor)
-        self._knows = True
-        return self._cursor.execute(query, parameters)
+        while True:
+            try:
+                return self._cursor.execute(query, parameters)
+            except duckdb.CatalogException as error:
+                missing = next((each for each in functions() if f"{each.name} does not exist" in str(error)), None)
+                # All macros would take longer than most plans do.
+                if missing is None or missing.name in self._known:
+                    raise
+            self._known.add(missing.name)
+            self._planner.teach(self._cursor, missing)
 
     def extract_statements(self, query: str) -> list[Any]:
         return list(self._cursor.extract_statements(query))
@@ -301,11 +304,13 @@ def _macro(function: Function, connection: str) -> str:
 
 
 @cache
-def _plain_statements() -> list[str]:
-    """What makes the plain macros; those that ppduck also plans are left to the planner."""
+def _plain_statements(wanted: tuple[str, ...]) -> list[str]:
+    """What makes these plain macros; those that ppduck also plans are left to the planner."""
+    if not wanted:
+        return []
     with duckdb.connect() as con:
         statements = [statement.query for statement in con.extract_statements(plain.text())]
-    return plain.as_temporary(statements, (f.name for f in functions() if isinstance(f, PlainMacro)))
+    return plain.as_temporary(statements, wanted)
 
 
 def _quoted(name: str) -> str:
