@@ -4,9 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ppduck.masks import (
+    anatomy,
     cgadp,
     egadp,
     gadp,
+    generalize,
     ipso,
     kim,
     microaggregate,
@@ -19,6 +21,12 @@ from ppduck.masks import (
 )
 
 # What DuckDB is taught to call, row by row: name, function, types of arguments and of the result, also for Arrow.
-UDFS: list[tuple[str, Callable[..., Any], list[str], str, Any]] = [microaggregate.UDF, onn.UDF, rank_swap.UDF]
+UDFS: list[tuple[str, Callable[..., Any], list[str], str, Any]] = [
+    *anatomy.UDFS,
+    generalize.UDF,
+    microaggregate.UDF,
+    onn.UDF,
+    rank_swap.UDF,
+]
 
 __all__ = ["UDFS", "cgadp", "egadp", "gadp", "ipso", "kim", "nm_egadp", "noise", "shuffle", "sufficiency"]

@@ -1,0 +1,50 @@
+"""What the masks of quasi-identifiers share: their parameters, and the checks of the columns that these name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ppduck.errors import Faults, listed
+from ppduck.plan import arguments
+from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.catalog import Catalog, Column, Source
+from ppduck.plan.roles import refuse_reserved, resolve_columns
+from ppduck.values import folded
+
+GROUP_ID = "group_id"
+
+QI = Parameter(
+    "qi", arguments.columns, "the quasi-identifiers: columns that others may know of a person, such as ['age', 'zip']"
+)
+
+
+def at_least_two(value: Any) -> int:
+    if arguments.integer(value) < 2:
+        raise MisreadError("must be at least 2: with less nothing is protected")
+    return int(value)
+
+
+class Named:
+    """The columns that a call names, by parameter, and what is wrong with them."""
+
+    def __init__(self, function: str, catalog: Catalog, given: dict[str, Any]) -> None:
+        self.source: Source = catalog.source(function, given["tbl"])
+        self.faults = Faults(function, self.source.label)
+        self._given = given
+        refuse_reserved(self.faults, self.source)
+        self.qi = self.columns("qi")
+        if not given["qi"]:
+            self.faults.add("qi is empty; name at least one column, such as qi := ['age'].")
+
+    def columns(self, parameter: str) -> list[Column]:
+        names = self._given.get(parameter, [])
+        return resolve_columns(self.faults, self.source, parameter, [names] if isinstance(names, str) else names)
+
+    def refuse_called(self, columns: list[Column], results: tuple[str, ...]) -> None:
+        """Columns of the output that are called like those that a mask adds."""
+        taken = [column.name for column in columns if folded(column.name) in results]
+        if taken:
+            self.faults.add(
+                f"column {listed(taken)} is called like a column of the result; rename it in tbl, such as "
+                f"'(SELECT {taken[0]} AS its_{taken[0]}, … FROM …)'."
+            )
