@@ -1,9 +1,12 @@
--- Tables of counts, randomized response and its privacy in plain DuckDB SQL, without Python.
+-- Tables of counts, anonymity of groups, randomized response and its privacy in plain DuckDB SQL, without Python.
 -- In the DuckDB shell: .read sql/ppduck.sql
 --   FROM association_measures('survey', 'smokes', 'drinks')
 --   FROM chi2_independence('survey.csv', ['smokes', 'drinks', 'region'])
 --   FROM rr_reconstruct('(SELECT * FROM survey WHERE wave = 2)', ['smokes', 'drinks'], 0.9)
 --   FROM rr_privacy(0.9, 2)
+--   FROM k_anonymity('patients', ['zip', 'age'], k := 5)
+--   FROM l_diversity('patients', ['zip', 'age'], 'disease', l := 3, c := 2)
+--   FROM t_closeness('patients', ['zip', 'age'], 'salary', ordered := true)
 -- tbl is a table name, a SELECT in parentheses or a file name, and columns are named by strings. Arguments are
 -- positional or named by :=, as in rr_privacy(p := 0.9, levels := 2): a macro cannot take p = 0.9.
 
@@ -27,23 +30,25 @@ CREATE OR REPLACE MACRO _pp_names(columns) AS
   -- A string that is no list becomes NULL, so that it is refused in words and not by a binder error.
   TRY_CAST(columns AS VARCHAR[]);
 
-CREATE OR REPLACE MACRO _pp_names_problem(names) AS
+CREATE OR REPLACE MACRO _pp_names_problem(names, parameter := 'columns') AS
   CASE WHEN names IS NULL
-       THEN 'columns must be a list of column names. Write it as [''first'', ''second''].'
+       THEN parameter || ' must be a list of column names. Write it as [''first'', ''second''].'
        WHEN len(list_filter(names, lambda nm: nm IS NULL OR nm = '')) > 0
-       THEN 'columns holds a NULL or an empty name. Name every column.'
+       THEN parameter || ' holds a NULL or an empty name. Name every column.'
        WHEN list_unique(list_transform(names, lambda nm: lower(nm))) < len(names)
-       THEN 'columns names a column twice. Name each column once.' END;
+       THEN parameter || ' names a column twice. Name each column once.' END;
 
 CREATE OR REPLACE MACRO _pp_sql(caller, problem, body) AS
   -- Outermost in the argument of query: further in, an error of type NULL is folded away before it can raise.
   CASE WHEN problem IS NULL THEN body ELSE error(caller || ': ' || problem) END;
 
-CREATE OR REPLACE MACRO _pp_cells(origin, names) AS
+CREATE OR REPLACE MACRO _pp_counts(origin, names, condition) AS
   'SELECT ' || array_to_string(list_transform(names, lambda nm, k: _pp_ident(nm) || ' AS x' || k), ', ')
-  || ', count(*) AS cell FROM ' || _pp_source(origin)
-  || 'WHERE ' || array_to_string(list_transform(names, lambda nm: _pp_ident(nm) || ' IS NOT NULL'), ' AND ')
-  || ' GROUP BY ALL';
+  || ', count(*) AS cell FROM ' || _pp_source(origin) || condition || ' GROUP BY ALL';
+
+CREATE OR REPLACE MACRO _pp_cells(origin, names) AS
+  _pp_counts(origin, names,
+    'WHERE ' || array_to_string(list_transform(names, lambda nm: _pp_ident(nm) || ' IS NOT NULL'), ' AND '));
 
 CREATE OR REPLACE MACRO _pp_ratio(above, below) AS
   -- Independent of the setting that decides between infinity, NaN and NULL.
@@ -310,3 +315,145 @@ CREATE OR REPLACE MACRO rr_privacy(p, levels, rho1 := 0.05) AS TABLE
     FROM amplified
   )
   SELECT '1' AS attribute, line.measure AS measure, CAST(line.value AS DOUBLE) AS value, line.meaning AS meaning FROM listed;
+
+CREATE OR REPLACE MACRO _pp_number(given) AS
+  -- Read from its text, so that whatever is no number becomes NULL and is refused in words.
+  TRY_CAST(CAST(given AS VARCHAR) AS DOUBLE);
+
+CREATE OR REPLACE MACRO _pp_quoted_number(given) AS
+  'CAST(' || coalesce(_pp_literal(CAST(given AS VARCHAR)), 'NULL') || ' AS DOUBLE)';
+
+CREATE OR REPLACE MACRO _pp_is_whole(given) AS
+  coalesce(_pp_number(given) >= 1 AND isfinite(_pp_number(given))
+           AND _pp_number(given) = floor(_pp_number(given)), false);
+
+CREATE OR REPLACE MACRO _pp_quasi_problem(origin, names) AS
+  coalesce(_pp_source_problem(origin), _pp_names_problem(names, parameter := 'qi'),
+           CASE WHEN len(names) = 0
+                THEN 'qi names no column. Name the columns by which somebody could be recognized.' END);
+
+CREATE OR REPLACE MACRO _pp_sensitive_problem(sensitive, kind, names) AS
+  CASE WHEN sensitive IS NULL OR sensitive = '' OR kind <> 'VARCHAR'
+       THEN 'sensitive must be the name of one column. Name the column that must not be learned.'
+       WHEN list_contains(list_transform(names, lambda nm: lower(nm)), lower(sensitive))
+       THEN 'sensitive is also in qi, so every group has a single value of it.'
+            || ' Leave it out of qi or choose another column.' END;
+
+CREATE OR REPLACE MACRO _pp_one_row(caller, line, origin) AS
+  -- One row in a list, because an error beside columns that nobody selects would be left out with them.
+  'SELECT unnest(CASE WHEN groups = 0 THEN error('
+  || _pp_literal(caller || ': tbl has no rows. Check tbl and its filter.')
+  || ') ELSE [{' || line || '}] END, max_depth := 2) FROM ' || origin;
+
+CREATE OR REPLACE MACRO _pp_k_anonymity(origin, names, wanted) AS
+  'WITH _pp_seen AS (' || _pp_counts(origin, names, '') || '), _pp_summed AS (SELECT min(cell) AS smallest,'
+  || ' CAST(sum(cell) AS BIGINT) AS n, count(*) AS groups, count(*) FILTER (cell = 1) AS single, '
+  || CASE WHEN wanted IS NULL THEN 'CAST(NULL AS BIGINT)'
+          ELSE 'CAST(coalesce(sum(cell) FILTER (cell < ' || _pp_quoted_number(wanted) || '), 0) AS BIGINT)' END
+  || ' AS below FROM _pp_seen) '
+  || _pp_one_row('k_anonymity',
+       'k: smallest, "rows": n, groups: groups, mean_size: n / CAST(groups AS DOUBLE), unique_rows: single,'
+       || ' highest_risk: 1e0 / smallest, mean_risk: groups / CAST(n AS DOUBLE),'
+       || ' rows_below: below, holds: below = 0', '_pp_summed');
+
+CREATE OR REPLACE MACRO k_anonymity(tbl, qi, k := NULL) AS TABLE
+  -- Rows that are equal in all of qi form a group, and NULL is a value like others.
+  FROM query(_pp_sql('k_anonymity',
+    coalesce(_pp_quasi_problem(CAST(tbl AS VARCHAR), _pp_names(qi)),
+             CASE WHEN k IS NOT NULL AND NOT _pp_is_whole(k)
+                  THEN 'k must be a whole number of at least 1.'
+                       || ' Give the size that no group may fall below, or leave k out.' END),
+    _pp_k_anonymity(CAST(tbl AS VARCHAR), _pp_names(qi), CAST(k AS VARCHAR))));
+
+CREATE OR REPLACE MACRO _pp_keys(size) AS
+  array_to_string(list_transform(range(1, size + 1), lambda axis: 'x' || axis), ', ');
+
+CREATE OR REPLACE MACRO _pp_rarest(wanted) AS
+  -- The rows of a group without those of its wanted - 1 most frequent values.
+  CASE WHEN wanted = 1 THEN 'sum(cell)'
+       WHEN wanted = 2 THEN 'sum(cell) - max(cell)'
+       ELSE 'coalesce(list_sum(list_reverse_sort(list(cell))[' || CAST(least(wanted, 1e15) AS BIGINT) || ':]), 0)' END;
+
+CREATE OR REPLACE MACRO _pp_l_diversity(origin, names, sensitive, wanted, factor) AS
+  'WITH _pp_seen AS (' || _pp_counts(origin, list_append(names, sensitive), '') || '), _pp_groups AS ('
+  || 'SELECT CAST(sum(cell) AS DOUBLE) AS n, count(*) AS levels, CAST(max(cell) AS DOUBLE) AS most, '
+  || _pp_rarest(wanted) || ' AS rest, exp(ln(sum(cell)) - fsum(cell * ln(cell)) / sum(cell)) AS spread'
+  || ' FROM _pp_seen GROUP BY ' || _pp_keys(len(names))
+  || '), _pp_summed AS (SELECT CAST(sum(n) AS BIGINT) AS n, count(*) AS groups, min(levels) AS fewest,'
+  || ' min(spread) AS spread, min(n / most) AS frequency,'
+  || ' max(CASE WHEN rest > 0 THEN most / rest ELSE CAST(''infinity'' AS DOUBLE) END) AS skew,'
+  || ' CAST(coalesce(sum(n) FILTER (levels = 1), 0) AS BIGINT) AS alike FROM _pp_groups), '
+  -- A rounding error must not keep equally frequent values from being as diverse as they are many.
+  || '_pp_rounded AS (SELECT * REPLACE (CASE WHEN abs(spread - round(spread)) <= 1e-9 * spread THEN round(spread)'
+  || ' ELSE spread END AS spread), ' || _pp_quoted_number(wanted) || ' AS wanted, ' || _pp_quoted_number(factor)
+  || ' AS factor FROM _pp_summed) '
+  || _pp_one_row('l_diversity',
+       'distinct_l: fewest, entropy_l: spread, frequency_l: frequency, recursive_c: skew, "rows": n, groups: groups,'
+       || ' homogeneous_rows: alike, holds_distinct: fewest >= wanted, holds_entropy: spread >= wanted,'
+       || ' holds_recursive: skew < factor', '_pp_rounded');
+
+CREATE OR REPLACE MACRO l_diversity(tbl, qi, sensitive, l := 2, c := NULL) AS TABLE
+  -- recursive_c is the smallest c of r1 <= c (rl + ... + rm) in every group. The definition has < in place of <=,
+  -- so recursive (c, l)-diversity needs a c above it. It is infinite where a group has fewer than l values.
+  FROM query(_pp_sql('l_diversity',
+    coalesce(_pp_quasi_problem(CAST(tbl AS VARCHAR), _pp_names(qi)),
+             _pp_sensitive_problem(CAST(sensitive AS VARCHAR), typeof(sensitive), _pp_names(qi)),
+             CASE WHEN NOT _pp_is_whole(l)
+                  THEN 'l must be a whole number of at least 1. Give the number of values that every group should have.'
+                  WHEN c IS NOT NULL AND NOT coalesce(_pp_number(c) > 0 AND isfinite(_pp_number(c)), false)
+                  THEN 'c must be a number above 0.'
+                       || ' Give the factor of recursive (c, l)-diversity, or leave c out.' END),
+    _pp_l_diversity(CAST(tbl AS VARCHAR), _pp_names(qi), CAST(sensitive AS VARCHAR), _pp_number(l), _pp_number(c))));
+
+CREATE OR REPLACE MACRO _pp_unordered(keys, sensitive) AS
+  -- Half the sum of |p - q| is the sum of p - q where p is larger, so the levels that a group lacks are never met.
+  '_pp_ranked AS (SELECT level, q, sum(q) OVER () AS total FROM _pp_levels), _pp_placed AS (SELECT ' || keys
+  || ', cell, CAST(sum(cell) OVER (PARTITION BY ' || keys || ') AS DOUBLE) AS n, q, total'
+  || ' FROM _pp_seen JOIN _pp_ranked ON ' || sensitive || ' IS NOT DISTINCT FROM level),'
+  || ' _pp_groups AS (SELECT any_value(n) AS n, fsum(greatest(cell / n - q / total, 0)) AS distance'
+  || ' FROM _pp_placed GROUP BY ' || keys || '), ';
+
+CREATE OR REPLACE MACRO _pp_ordered(keys, sensitive) AS
+  -- From a level that a group has to the next one, p stays as it is, and only q moves on along the levels between:
+  -- upto adds up q, and area adds up upto. Where upto passes p the difference changes its sign, so that level is
+  -- looked up, and groups x levels are never built.
+  -- NULL has no place in the order and comes last.
+  '_pp_ranks AS (SELECT level, CAST(row_number() OVER upwards AS DOUBLE) AS i, sum(q) OVER upwards AS upto,'
+  || ' sum(q) OVER () AS total, CAST(count(*) OVER () AS DOUBLE) AS m FROM _pp_levels'
+  || ' WINDOW upwards AS (ORDER BY level ASC NULLS LAST ROWS UNBOUNDED PRECEDING)),'
+  || ' _pp_areas AS (SELECT *, sum(upto) OVER (ORDER BY i ASC ROWS UNBOUNDED PRECEDING) AS area FROM _pp_ranks),'
+  || ' _pp_ranked AS (SELECT *, area - upto AS before, max(area) OVER () AS whole, upto / total AS share'
+  || ' FROM _pp_areas), '
+  || replace(
+       '_pp_cumulated AS (SELECT #, i, before, total, m, CAST(sum(cell) OVER (PARTITION BY #) AS DOUBLE) AS n,'
+       || ' sum(cell) OVER upwards AS p, lag(i) OVER upwards IS NULL AS first,'
+       || ' coalesce(lead(i) OVER upwards - 1, m) AS last, coalesce(lead(before) OVER upwards, whole) AS after'
+       || ' FROM _pp_seen JOIN _pp_ranked ON ' || sensitive || ' IS NOT DISTINCT FROM level'
+       || ' WINDOW upwards AS (PARTITION BY # ORDER BY i ASC ROWS UNBOUNDED PRECEDING)),'
+       || ' _pp_shares AS (SELECT * REPLACE (p / n AS p) FROM _pp_cumulated),'
+       || ' _pp_placed AS (SELECT s.*, greatest(least(coalesce(r.i, 0), last), s.i - 1) AS turn,'
+       || ' greatest(least(coalesce(r.area, 0), after), s.before) AS turned FROM _pp_shares AS s'
+       || ' ASOF LEFT JOIN _pp_ranked AS r ON s.p >= r.share),'
+       || ' _pp_groups AS (SELECT any_value(n) AS n, CASE WHEN any_value(m) > 1 THEN'
+       || ' greatest(fsum(p * (2 * turn - i + 1 - last) - (2 * turned - before - after) / total'
+       || ' + CASE WHEN first THEN before / total ELSE 0 END), 0) / (any_value(m) - 1) ELSE 0 END AS distance'
+       || ' FROM _pp_placed GROUP BY #), ', '#', keys);
+
+CREATE OR REPLACE MACRO _pp_t_closeness(origin, names, sensitive, in_order) AS
+  'WITH _pp_seen AS (' || _pp_counts(origin, list_append(names, sensitive), '') || '), _pp_levels AS (SELECT x'
+  || (len(names) + 1) || ' AS level, CAST(sum(cell) AS DOUBLE) AS q FROM _pp_seen GROUP BY ALL), '
+  || CASE WHEN in_order THEN _pp_ordered(_pp_keys(len(names)), 'x' || (len(names) + 1))
+          ELSE _pp_unordered(_pp_keys(len(names)), 'x' || (len(names) + 1)) END
+  || '_pp_summed AS (SELECT max(distance) AS farthest, fsum(distance * n) / sum(n) AS mean,'
+  || ' CAST(sum(n) AS BIGINT) AS n, count(*) AS groups FROM _pp_groups) '
+  || _pp_one_row('t_closeness', 't: farthest, mean_t: mean, "rows": n, groups: groups, measure: '
+       || CASE WHEN in_order THEN '''ordered''' ELSE '''variational''' END, '_pp_summed');
+
+CREATE OR REPLACE MACRO t_closeness(tbl, qi, sensitive, ordered := false) AS TABLE
+  FROM query(_pp_sql('t_closeness',
+    coalesce(_pp_quasi_problem(CAST(tbl AS VARCHAR), _pp_names(qi)),
+             _pp_sensitive_problem(CAST(sensitive AS VARCHAR), typeof(sensitive), _pp_names(qi)),
+             CASE WHEN TRY_CAST(CAST(ordered AS VARCHAR) AS BOOLEAN) IS NULL
+                  THEN 'ordered must be true or false. Say whether the levels of sensitive have an order.' END),
+    _pp_t_closeness(CAST(tbl AS VARCHAR), _pp_names(qi), CAST(sensitive AS VARCHAR),
+                    TRY_CAST(CAST(ordered AS VARCHAR) AS BOOLEAN))));

@@ -26,6 +26,7 @@ _NEAR = 1e-4  # how near to 1/d a p may come, as a share of the way there
 _VIOLATED = 1e-9
 _BISECTIONS = 80
 _ROUNDING = 1e-12
+_ONE = 1e-8  # less than which no draw is worth
 TOLERANCE = 1e-6
 
 
@@ -254,8 +255,9 @@ def _from(problem: Problem, held: Chosen, start: Array) -> Array:
         if not len(new):
             break
         watched = np.concatenate([watched, new[np.argsort(-excess[new])[:_MORE]]])
-    # A hair outside is brought inside, so that limits are met and not nearly met.
-    return _first(problem, held, lambda t: problem.floor + (x - problem.floor) * max(1 - t, _NEAR))
+    # A hair outside is brought inside, so that limits are met and not nearly met; a hair below 1 is 1.
+    inside = _first(problem, held, lambda t: problem.floor + (x - problem.floor) * max(1 - t, _NEAR))
+    return np.where(inside > 1 - _ONE, 1.0, inside)
 
 
 def beyond(problem: Problem, found: Optimum) -> list[float]:

@@ -1,6 +1,7 @@
 """Randomized response: categories published at random, and what can be known from them, one file a function."""
 
 from ppduck.randomized import (
+    anonymity,
     association_measures,
     attribute_disclosure,
     independence_test,
@@ -41,4 +42,13 @@ UDFS = [
     *((module.SOLVE, module.solve, *module.SOLVE_TYPES) for module in _SOLVERS),
 ]
 
-__all__ = ["UDFS", "association_measures", "mechanism", "pram_mask", "rr_mask", "rr_privacy", "rr_query"]
+__all__ = [
+    "UDFS",
+    "anonymity",
+    "association_measures",
+    "mechanism",
+    "pram_mask",
+    "rr_mask",
+    "rr_privacy",
+    "rr_query",
+]
