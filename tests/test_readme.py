@@ -45,7 +45,7 @@ def test_mission_statement_stands_verbatim() -> None:
 
 
 def test_sql_prints_what_the_readme_prints() -> None:
-    assert len(blocks("sql")) == len(blocks("text")) == 5
+    assert len(blocks("sql")) == len(blocks("text")) == 6
     for code, printed in zip(blocks("sql"), blocks("text"), strict=True):
         ran = shell("-c", code)
         assert ran.returncode == 0, ran.stderr

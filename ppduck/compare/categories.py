@@ -78,7 +78,7 @@ def _compare(given: argparse.Namespace) -> None:
     if given.csv:
         write_csv(found, given.csv)
     if given.plot:
-        draw(found, given.plot)
+        draw(original, found, given.plot)
 
 
 def _parts(text: str) -> list[str]:
@@ -175,8 +175,8 @@ def write_csv(found: Sequence[Result], path: Path) -> None:
             out.writerow([each.l, each.method, each.runs, *(each.measures[name] for name in MEASURES)])
 
 
-def draw(found: Sequence[Result], path: Path) -> None:
-    """A panel for each measure, a line for each method, over l."""
+def draw(original: Original, found: Sequence[Result], path: Path) -> None:
+    """A panel for each measure, a line for each method, over l; of U the original's too."""
     try:
         import matplotlib
     except ImportError as error:
@@ -185,15 +185,18 @@ def draw(found: Sequence[Result], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, panels = pyplot.subplots(2, 4, figsize=(17, 8), layout="constrained")
+    true = _means(fidelity.uncertainties(original.counts / original.n), len(original.columns))
     for panel, (name, title) in zip(panels.ravel(), PANELS.items(), strict=True):
         for method in dict.fromkeys(each.method for each in found):
             own = [each for each in found if each.method == method]
             panel.plot([each.l for each in own], [each.measures[name] for each in own], marker="o", label=method)
+        if name in true:
+            panel.axhline(true[name], color="0.4", linestyle="--", label="original")
         panel.set_title(title)
         panel.set_xlabel("l")
         panel.set_ylim(bottom=0)
-    panels[0, 0].legend()
-    figure.savefig(path, dpi=110)
+    panels[1, 2].legend()
+    figure.savefig(path, dpi=75)
     pyplot.close(figure)
 
 

@@ -21,11 +21,13 @@ from typing import Any
 
 from ppduck.errors import Faults, quoted
 from ppduck.kernels import association
+from ppduck.kernels.independence import conditional
 from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
 from ppduck.randomized import cells, tables
+from ppduck.values import Array
 
 NAME = "rr_conclusions"
 SOLVE = "ppduck_rr_conclusions"
@@ -101,7 +103,20 @@ def solve(
     for name, measure in association.measures_for(tuple(sizes)).items():
         value = association.value(measure, found.observed, found.n)
         rows.append({"measure": name, "value": _known(value), **_said(name, value, laws.get(name), spec["who"])})
-    return rows
+    return [*rows, _test(found.counts)]
+
+
+def _test(counts: Array) -> dict[str, Any]:
+    """The test of independence, which randomization leaves at its level."""
+    return {
+        "measure": "p_value",
+        "value": conditional(counts).p_value,
+        "says": "where it rejects independence the originals depend; where it does not, they may",
+        "at_least": None,
+        "condition": ANY,
+        "order_of_pairs": "not kept",
+        "reference": "Guo (2010), Result 9",
+    }
 
 
 def _said(name: str, value: float, law: Law | None, who: str) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class Randomized:
 
     def code(self, fault: str) -> str:
         """The number of a row's published level."""
-        value = sql.render(sql.column(self.attribute.name))
+        value = f'"_pp_r{self.number}"'
         null = len(self.levels) + 1 if self.stays_null else len(self.levels)
         found = f"list_position({self.texts}, CAST({value} AS VARCHAR))"
         return f"CASE WHEN {value} IS NULL THEN {null} ELSE coalesce({found}, {fault}) END"
@@ -247,17 +247,17 @@ class _Writer:
                 ),
             )
         )
-        columns = [f'{sql.render(key)} AS "_pp_k{i}"' for i, key in enumerate(self.keys)]
-        columns += [f'{each.code(fault)} AS "_pp_v{each.number}"' for each in self.randomized]
+        own = [f'{sql.render(sql.column(each.attribute.name))} AS "_pp_r{each.number}"' for each in self.randomized]
+        columns = [*(f'{sql.render(key)} AS "_pp_k{i}"' for i, key in enumerate(self.keys)), *own]
         where = f" WHERE {' AND '.join(f'({sql.render(each)})' for each in kept)}" if kept else ""
-        names = [f'"_pp_k{i}"' for i in range(len(self.keys))] + [f'"_pp_v{each.number}"' for each in self.randomized]
+        names = [f'"_pp_k{i}"' for i in range(len(self.keys))] + [f'"_pp_r{each.number}"' for each in self.randomized]
         rows = f"SELECT {', '.join([*columns, '1 AS _pp_one'])} FROM {self.published.source.sql}{where}"
         group = f" GROUP BY {', '.join(names)}" if names else ""
         counted = f"SELECT {', '.join([*names, 'count(*) AS _pp_c'])} FROM ({rows}){group}"
-        return (
-            'SELECT *, CAST("_pp_c" + "_pp_ok" AS DOUBLE) AS "_pp_n", row_number() OVER () AS "_pp_id" '
-            f'FROM ({counted}) CROSS JOIN "_pp_views"'
-        )
+        # Levels are numbered after the GROUP BY, where there are few of them.
+        codes = [f'{each.code(fault)} AS "_pp_v{each.number}"' for each in self.randomized]
+        numbered = [*codes, 'CAST("_pp_c" + "_pp_ok" AS DOUBLE) AS "_pp_n"', 'row_number() OVER () AS "_pp_id"']
+        return f'SELECT *, {", ".join(numbered)} FROM ({counted}) CROSS JOIN "_pp_views"'
 
     def _weighed(self, groups: list[sql.Expr], where: str, flags: list[str]) -> str:
         """w(v) of every cell, group and condition: over all levels that it may come from, in every set of groups."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from tests.benchmarks import assessment, masks, nonlinear, perturbation, randomized
+from tests.benchmarks import assessment, categories, masks, nonlinear, perturbation, randomized
 from tests.benchmarks.large import large
 from tests.benchmarks.linearity import linearity
 from tests.benchmarks.numpy_side import compared
@@ -21,6 +21,9 @@ BENCHMARKS: dict[str, Callable[[Report, int], None]] = {
     "linearity": linearity,
     "randomized": randomized.masks,
     "reconstruction": randomized.reconstruction,
+    "anonymity": categories.anonymity,
+    "queries": categories.queries,
+    "disclosure": categories.disclosure,
     "sdcmicro": add_noise,
     "shuffle": nonlinear.shuffle,
     "relations": nonlinear.relations,

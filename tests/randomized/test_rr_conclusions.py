@@ -169,8 +169,11 @@ def test_nothing_is_read_of_the_design(survey: duckdb.DuckDBPyConnection) -> Non
     found = survey.execute(ask.format("released")).fetchall()
     assert found == survey.execute(ask.format("survey_rr")).fetchall()
     assert [(name, condition) for name, _, condition in found] == [
-        (name, MANY_LEVELS[name].condition) for name in ANY_SIZE
+        *((name, MANY_LEVELS[name].condition) for name in ANY_SIZE),
+        ("p_value", ANY),
     ]
+    tested = survey.execute("SELECT p_value FROM independence_test('released', 'gender', 'disease')").fetchone()
+    assert found[-1][1] == tested[0]
 
 
 def test_what_is_refused(survey: duckdb.DuckDBPyConnection) -> None:
