@@ -103,12 +103,16 @@ class Population:
         table[own.group, own.level] = own.count
         return np.asarray(table / table.sum(axis=1, keepdims=True))
 
-    def minimum(self, which: int, *, qi: bool, sensitive: bool) -> Array:
-        """What risks cannot be brought below by randomizing so (Property 1)."""
+    def minimum(self, which: int, *, qi: Sequence[bool], sensitive: bool) -> Array:
+        """What risks cannot be brought below by randomizing these columns (Property 1).
+
+        They are published without regard to their values then: Pr(QI → QI) is π_QI where all are, and that of the
+        others where only some are.
+        """
         own = self.sensitive[which]
         share = self._by_group(own)[own.group, own.level]
-        found = share * (self.counts[own.group] / self.n if qi else 1.0)
-        return np.asarray(found * (share if sensitive else 1.0))
+        least = [uniform(1 / d if free else 1.0, d) for free, d in zip(qi, self.shape, strict=True)]
+        return np.asarray(share * self.reconstruction(least)[own.group] * (share if sensitive else 1.0))
 
 
 def population_of(shape: Sequence[int], sizes: Sequence[int], places: Sequence[Indices], counts: Array) -> Population:

@@ -1,4 +1,4 @@
-"""Tests of independence within strata, what randomization leaves of their power, and partial correlation."""
+"""Tests of independence within strata, what randomization leaves of them, partial correlation, and two classifiers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.stats import chi2 as chi2_law
 from scipy.stats import ncx2
 
@@ -20,6 +21,7 @@ class Test:
     chi2: float
     g2: float
     df: int
+    least_expected: float  # the χ² law wants it to be 5 or more
 
     @property
     def p_value(self) -> float:
@@ -41,40 +43,42 @@ def conditional(table: Array) -> Test:
     fitted = np.divide(rows * columns, total, out=np.zeros_like(strata), where=total > 0)
     filled_rows, filled_columns = (rows > 0).sum(axis=(0, 1)), (columns > 0).sum(axis=(0, 1))
     df = int((np.maximum(filled_rows - 1, 0) * np.maximum(filled_columns - 1, 0)).sum())
-    return Test(*statistics(strata, fitted), df)
+    least = float(np.min(fitted, where=fitted > 0, initial=np.inf))
+    return Test(*statistics(strata, fitted), df, least)
 
 
-@dataclass(frozen=True)
-class Power:
-    """The chance to reject independence at a level: on the table as published, and as it was before."""
-
-    published: float
-    original: float
-    efficiency: float  # rows of the original that would tell as much as one published row
-
-    @property
-    def lost(self) -> float:
-        return max(self.original - self.published, 0.0)
+def kept_association(matrix: Array, share: Array) -> float:
+    """φ²(A, Ã)/(d - 1) of a column and its randomized self: the mean squared canonical correlation between them."""
+    present = share > 0
+    joint = matrix[:, present] * share[present]
+    published = joint.sum(axis=1)
+    expected = np.outer(published, share[present])
+    total = float(np.divide(joint**2, expected, out=np.zeros_like(joint), where=expected > 0).sum()) - 1
+    return total / max(int(present.sum()) - 1, 1)
 
 
-def power(published: Array, original: Array, level: float) -> Power | None:
-    """By the noncentral χ² law; None where the original seems independent, so that there is nothing to find.
+def efficiency(table: Array, matrices: Sequence[Array]) -> float:
+    """What is left of χ² for each row, on average over the directions of a dependence, within the strata.
 
-    χ² of the published table less its degrees of freedom is unbiased for its noncentrality. That of the original is
-    larger by the ratio of what the two expected tables say: an estimate of the original alone would be too high.
+    Randomization multiplies the noncentrality of two columns by the shares of association that each keeps with itself;
+    of two levels this is exact, of more it depends on the direction. ``table`` is the original's, its first two axes
+    those columns.
     """
-    test = conditional(published)
-    n = float(published.sum())
-    before = conditional(original * n / original.sum()).chi2
-    if test.df == 0 or before <= 1e-9 * n:
-        return None
-    efficiency = min(test.chi2 / before, 1.0)
-    noncentrality = max(test.chi2 - test.df, 0.0)
-    limit = chi2_law.isf(level, test.df)
-    if noncentrality == 0 or efficiency == 0:
-        return Power(level, level, efficiency)
-    now, then = (float(ncx2.sf(limit, test.df, amount)) for amount in (noncentrality, noncentrality / efficiency))
-    return Power(now, then, efficiency)
+    strata = np.moveaxis(table.reshape(*table.shape[:2], -1), 2, 0)
+    weights = strata.sum(axis=(1, 2))
+    kept = [
+        kept_association(matrices[0], one.sum(axis=1) / one.sum())
+        * kept_association(matrices[1], one.sum(axis=0) / one.sum())
+        for one in strata[weights > 0]
+    ]
+    return float(np.average(kept, weights=weights[weights > 0]))
+
+
+def power_left(efficiency: float, df: int, level: float, power: float) -> float:
+    """The power of a test at a level against what it would have found with the given power but for randomization."""
+    limit = float(chi2_law.isf(level, df))
+    needed = brentq(lambda amount: float(ncx2.sf(limit, df, amount)) - power, 1e-9, 1e4)
+    return float(ncx2.sf(limit, df, needed * efficiency)) if efficiency > 0 else level
 
 
 def partial_correlation(table: Array) -> float | None:

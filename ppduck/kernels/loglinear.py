@@ -13,16 +13,21 @@ from itertools import combinations
 from math import log, prod
 
 import numpy as np
-from scipy.sparse import csr_matrix
+import numpy.typing as npt
+from scipy.optimize import linprog
+from scipy.sparse import csr_matrix, hstack, identity
 from scipy.stats import chi2 as chi2_law
 
 from ppduck.values import Array
 
 Generators = tuple[tuple[int, ...], ...]
+Cells = npt.NDArray[np.bool_]
 
-MOST_PARAMETERS = 3_000  # of which the rank is found, where margins are empty
-_CLOSE = 1e-10  # by which margins may differ, as a share of all rows
-_ROUNDS = 20_000
+MOST_PARAMETERS = 3_000  # of which the rank is found, where cells are empty
+MOST_TO_SEARCH = 20_000  # cells among which those that a fit leaves empty are sought
+CLOSE = 1e-10  # by which margins may differ, as a share of all rows
+_ENOUGH = 1e-6  # and by which they may not, without a word
+_FIRST_ROUNDS, _ROUNDS = 300, 20_000
 
 
 def generators_of(terms: Iterable[Collection[int]]) -> Generators:
@@ -44,54 +49,110 @@ def preserved(generators: Generators, randomized: Collection[int]) -> bool:
 
 def fit(table: Array, generators: Generators) -> tuple[Array, float]:
     """The fitted table, and by how much of all rows one of its margins may still be off."""
-    axes = [tuple(axis for axis in range(table.ndim) if axis not in one) for one in generators]
-    wanted = [table.sum(axis=others, keepdims=True) for others in axes]
+    found, off, _ = fitted_and_room(table, generators)
+    return found, off
+
+
+def fitted_and_room(table: Array, generators: Generators) -> tuple[Array, float, Cells]:
+    """The fitted table, how far off it may be, and the cells that it leaves room for.
+
+    Zero cells can make the fit tend to zero in cells whose margins are not zero (Haberman 1974). Then the rounds do not
+    come to an end; those cells are found, and the rest is fitted without them.
+    """
+    room = np.ones(table.shape, dtype=bool)
+    for margin in margins(table, generators):
+        room &= margin > 0
+    found, off = _scaled(table, generators, room, _FIRST_ROUNDS)
+    if off <= CLOSE:
+        return found, off, room
+    if table.size <= MOST_TO_SEARCH and np.any(room & (table == 0)):
+        room = room & ~_left_empty(table, generators, room)
+    return (*_scaled(table, generators, room, _ROUNDS), room)
+
+
+def margins(table: Array, generators: Generators) -> list[Array]:
+    return [
+        table.sum(axis=tuple(axis for axis in range(table.ndim) if axis not in one), keepdims=True)
+        for one in generators
+    ]
+
+
+def _scaled(table: Array, generators: Generators, room: Cells, rounds: int) -> tuple[Array, float]:
+    wanted = margins(table, generators)
     n = float(table.sum())
-    fitted: Array = np.full(table.shape, n / table.size)
+    fitted: Array = np.where(room, n / room.sum(), 0.0)
     off = np.inf
-    for _ in range(_ROUNDS):
-        off = 0.0
-        for others, margin in zip(axes, wanted, strict=True):
-            own = fitted.sum(axis=others, keepdims=True)
-            off = max(off, float(np.abs(own - margin).max()))
-            fitted = fitted * np.divide(margin, own, out=np.zeros_like(own), where=own > 0)
-        if off <= _CLOSE * n:
+    for _ in range(rounds):
+        fitted, off = scaled_once(fitted, wanted, generators)
+        if off <= CLOSE * n:
             break
     return fitted, off / n
 
 
-def degrees_of_freedom(table: Array, generators: Generators) -> tuple[int, int] | None:
-    """Cells less parameters, and the parameters.
+def scaled_once(fitted: Array, wanted: Sequence[Array], generators: Generators) -> tuple[Array, float]:
+    """A table scaled to each margin in turn, and by how much a margin was off."""
+    off = 0.0
+    for one, margin in zip(generators, wanted, strict=True):
+        own = fitted.sum(axis=tuple(axis for axis in range(fitted.ndim) if axis not in one), keepdims=True)
+        off = max(off, float(np.abs(own - margin).max()))
+        fitted = fitted * np.divide(margin, own, out=np.zeros_like(own), where=own > 0)
+    return fitted, off
 
-    Where a margin is empty, those are the cells that may be filled, less the rank of what describes them. None where
-    the rank would take too long to find.
-    """
-    margins = [
-        table.sum(axis=tuple(axis for axis in range(table.ndim) if axis not in one), keepdims=True)
-        for one in generators
-    ]
-    if all(float(margin.min()) > 0 for margin in margins):
-        own = parameters(table.shape, generators)
-        return table.size - own, own
-    if any(len(one) == table.ndim for one in generators):
-        return 0, int((table > 0).sum())
-    filled = np.ones(table.shape, dtype=bool)
-    for margin in margins:
-        filled &= margin > 0
-    cells = np.flatnonzero(filled)
+
+def _described(shape: Sequence[int], generators: Generators, cells: npt.NDArray[np.intp]) -> csr_matrix:
+    """Which margin of each generator a cell belongs to: one row a cell, one column a margin that has cells."""
+    places = np.unravel_index(cells, tuple(shape))
     columns, first = [], 0
-    for one, margin in zip(generators, margins, strict=True):
-        places = np.unravel_index(cells, table.shape)
-        margin_cells = np.ravel_multi_index([places[axis] for axis in one], [table.shape[axis] for axis in one])
-        _, dense = np.unique(margin_cells, return_inverse=True)
+    for one in generators:
+        margin = np.ravel_multi_index([places[axis] for axis in one], [shape[axis] for axis in one])
+        own, dense = np.unique(margin, return_inverse=True)
         columns.append(first + dense)
-        first += int((margin > 0).sum())
-    if first > MOST_PARAMETERS:
-        return None
+        first += len(own)
     rows = np.tile(np.arange(len(cells)), len(columns))
-    described = csr_matrix((np.ones(len(rows)), (rows, np.concatenate(columns))), shape=(len(cells), first))
-    gram = (described.T @ described).toarray()
-    rank = int(np.linalg.matrix_rank(gram, hermitian=True))
+    return csr_matrix((np.ones(len(rows)), (rows, np.concatenate(columns))), shape=(len(cells), first))
+
+
+def _left_empty(table: Array, generators: Generators, room: Cells) -> Cells:
+    """The zero cells that the likelihood drives to zero: those with (Xδ) > 0 for a δ with Xδ >= 0, and 0 where n > 0.
+
+    One linear program finds them all: maximise Σ s over the zero cells with s <= Xδ, 0 <= s <= 1.
+    """
+    cells = np.flatnonzero(room)
+    described = _described(table.shape, generators, cells)
+    zero = table.ravel()[cells] == 0
+    empty, filled = described[zero], described[~zero]
+    free = described.shape[1]
+    found = linprog(
+        np.concatenate([np.zeros(free), -np.ones(empty.shape[0])]),
+        A_ub=hstack([-empty, identity(empty.shape[0])]),
+        b_ub=np.zeros(empty.shape[0]),
+        A_eq=hstack([filled, csr_matrix((filled.shape[0], empty.shape[0]))]),
+        b_eq=np.zeros(filled.shape[0]),
+        bounds=[(None, None)] * free + [(0, 1)] * empty.shape[0],
+        method="highs",
+    )
+    result = np.zeros(table.size, dtype=bool)
+    if found.status == 0:
+        result[cells[zero]] = found.x[free:] > 0.5
+    return result.reshape(table.shape)
+
+
+def degrees_of_freedom(room: Cells, generators: Generators) -> tuple[int, int] | None:
+    """Cells less parameters, and the parameters, of the cells that a model leaves room for.
+
+    Where that is not all of them, the parameters are the rank of what describes the rest. None where the rank would
+    take too long to find.
+    """
+    if room.all():
+        own = parameters(room.shape, generators)
+        return room.size - own, own
+    cells = np.flatnonzero(room)
+    if any(len(one) == room.ndim for one in generators):
+        return 0, len(cells)
+    described = _described(room.shape, generators, cells)
+    if described.shape[1] > MOST_PARAMETERS:
+        return None
+    rank = int(np.linalg.matrix_rank((described.T @ described).toarray(), hermitian=True))
     return len(cells) - rank, rank
 
 
@@ -110,7 +171,7 @@ class Fit:
     df: int | None  # None where it would take too long to find, and so for the parameters
     parameters: int | None
     n: float
-    off: float  # by which share of the rows a margin may still be off
+    unfinished: str = ""  # how far from the end it stopped, where it did
 
     @property
     def p_value(self) -> float | None:
@@ -141,9 +202,10 @@ class Fit:
 
 def fitted_model(table: Array, generators: Generators) -> Fit:
     """A model fitted to counts, which need not be whole."""
-    found, off = fit(table, generators)
-    df, own = degrees_of_freedom(table, generators) or (None, None)
-    return Fit(found, *statistics(table, found), df, own, float(table.sum()), off)
+    found, off, room = fitted_and_room(table, generators)
+    df, own = degrees_of_freedom(room, generators) or (None, None)
+    unfinished = f"a margin is off by {off:.1g} of the rows" if off > _ENOUGH else ""
+    return Fit(found, *statistics(table, found), df, own, float(table.sum()), unfinished)
 
 
 def statistics(table: Array, fitted: Array) -> tuple[float, float]:

@@ -117,20 +117,11 @@ class Problem:
 
     def least(self) -> Array:
         """ln of the least risk that can be reached, less ln limit, of all cells (Property 1)."""
-        qi = any(self.free[: self._qi])
         found = [
-            self.population.minimum(which, qi=False, sensitive=self.free[self._qi + which])
-            * (self._least_reconstruction()[own.group] if qi else 1.0)
-            for which, own in enumerate(self.population.sensitive)
+            self.population.minimum(which, qi=self.free[: self._qi], sensitive=self.free[self._qi + which])
+            for which in range(len(self.population.sensitive))
         ]
         return np.asarray(np.log(np.concatenate(found)) - self.log_limits)
-
-    def _least_reconstruction(self) -> Array:
-        """Pr(QI → QI) where every column that may be is published without regard to its value."""
-        free = self.free[: self._qi]
-        return self.population.reconstruction(
-            [uniform(1 / d if own else 1.0, d) for own, d in zip(free, self.population.shape, strict=True)]
-        )
 
 
 @dataclass(frozen=True)
@@ -188,7 +179,7 @@ def _held(problem: Problem, excess: Array, spared: float) -> Chosen:
 
 
 def _solved(problem: Problem, held: Chosen) -> Array:
-    """The best of several starts, exactly within the limits of the cells that are held to them."""
+    """The best of several starts, within the limits of the cells that are held to them (to 1e-8)."""
     best: Array | None = None
     for start in _starts(len(problem.floor)):
         found = _from(problem, held, _within(problem, held, start))

@@ -45,7 +45,9 @@ def aggregate(faults: Faults, name: str, value: sql.Expr, is_flag: Callable[[str
     only: sql.Expr = _TRUE
     if isinstance(value, exp.Filter):
         only, value = value.expression.this, value.this
-    if isinstance(value, exp.Count) and isinstance(value.this, exp.Star):
+    if is_mean(value):
+        value = exp.Avg(this=value.expressions[0])
+    if isinstance(value, exp.Count) and (value.this is None or isinstance(value.this, exp.Star)):
         return Aggregate(name, only)
     if isinstance(value, exp.Count) and not value.expressions and not isinstance(value.this, exp.Distinct):
         return Aggregate(name, exp.and_(only, _is_known(value.this)))
@@ -69,6 +71,11 @@ def aggregate(faults: Faults, name: str, value: sql.Expr, is_flag: Callable[[str
     )
 
 
+def is_mean(value: sql.Expr) -> bool:
+    """DuckDB's other name for avg."""
+    return isinstance(value, exp.Anonymous) and value.name.lower() == "mean" and len(value.expressions) == 1
+
+
 def _is_known(value: sql.Expr) -> sql.Expr:
     return exp.paren(value.copy()).is_(exp.null()).not_()
 
@@ -81,13 +88,14 @@ _CONDITIONS = (
 def _indicator(value: sql.Expr, is_flag: Callable[[str], bool], *, mean: bool) -> tuple[sql.Expr, sql.Expr] | None:
     """The condition that a 0/1 expression stands for, and where it is known; None where it is no such expression."""
     value = bare(value)
-    if isinstance(value, exp.Case) and value.this is None and len(value.args["ifs"]) == 1:
+    if isinstance(value, exp.Case) and len(value.args["ifs"]) == 1:
         one = value.args["ifs"][0]
-        return _chosen(one.this, one.args["true"], value.args.get("default"), mean=mean)
+        asked = one.this if value.this is None else exp.EQ(this=value.this.copy(), expression=one.this.copy())
+        return _chosen(asked, one.args["true"], value.args.get("default"), mean=mean)
     if isinstance(value, exp.If):
         return _chosen(value.this, value.args["true"], value.args.get("false"), mean=mean)
     if isinstance(value, exp.Cast) and not isinstance(value, exp.TryCast):
-        number = value.args["to"].this in (*exp.DataType.INTEGER_TYPES, *exp.DataType.FLOAT_TYPES)
+        number = value.args["to"].this in exp.DataType.NUMERIC_TYPES
         return _indicator(value.this, is_flag, mean=mean) if number else None
     if isinstance(value, _CONDITIONS) or (isinstance(value, exp.Column) and is_flag(value.name)):
         return value, _is_known(value)

@@ -5,9 +5,10 @@ Only what has an unbiased answer is read; everything else is refused with the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Protocol
 
 import sqlglot
 from sqlglot import exp
@@ -15,7 +16,8 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from ppduck.errors import Faults, quoted
 from ppduck.plan import sqlbuild as sql
-from ppduck.randomized.answers import Aggregate, aggregate, bare, name_of, outputs
+from ppduck.plan.catalog import Column
+from ppduck.randomized.answers import Aggregate, aggregate, bare, is_mean, name_of, outputs
 from ppduck.values import folded
 
 MOST_SETS = 1_024
@@ -30,7 +32,20 @@ _REASONS = {
     "windows": "has a WINDOW clause; windows over randomized rows cannot be answered",
     "sample": "samples rows; ask about all of them",
 }
-_VOLATILE = {"random", "uuid", "gen_random_uuid", "nextval", "setseed", "unnest"}
+# Kinds of functions that are no functions of a row's values, and why.
+_KINDS = {
+    "volatile": "which gives another value whenever it is called",
+    "macro": "a macro, which may hide anything; write it out",
+    "aggregate": "an aggregate that cannot be answered",
+    "table": "which gives several rows for one",
+}
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """GROUPING(…): which of some groups a row sums over, as bits, the first one highest."""
+
+    groups: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -40,7 +55,7 @@ class Asked:
     table: str
     groups: tuple[sql.Expr, ...]  # expressions that rows are grouped by
     sets: tuple[tuple[int, ...], ...]  # by which of them, one answer each
-    items: tuple[tuple[str, int | Aggregate], ...]  # the output: its name, and a group or an answer
+    items: tuple[tuple[str, int | Grouping | Aggregate], ...]  # the output: its name, and what it shows
     where: tuple[sql.Expr, ...]  # conditions that must all hold
     order: str  # ORDER BY and LIMIT of the output
     grouped: bool
@@ -58,34 +73,46 @@ class Asked:
         return found
 
 
-def read_query(faults: Faults, text: str, type_of: Callable[[str, str], str | None]) -> Asked:
-    """Takes a query apart; raises where it holds anything that cannot be answered.
+class Known(Protocol):
+    """What the database knows of the names in a query."""
 
-    ``type_of`` tells the type of a relation's column, None where it has none of that name: GROUP BY means a column
-    before it means an alias, and a boolean is a condition.
-    """
+    def column(self, table: str, name: str) -> Column | None: ...
+
+    def kind_of(self, function: str) -> str | None:
+        """'scalar', or one of the kinds that are refused; None for a name that is no function of DuckDB's."""
+        ...
+
+
+def read_query(faults: Faults, text: str, known: Known) -> Asked:
+    """Takes a query apart; raises where it holds anything that cannot be answered."""
     try:
         statements = [statement for statement in sqlglot.parse(text, dialect="duckdb") if statement is not None]
     except SqlglotError as error:
-        known = error.errors if isinstance(error, ParseError) else []
-        near = f" near {known[0]['highlight']!r}" if known and known[0].get("highlight") else ""
+        where = error.errors if isinstance(error, ParseError) else []
+        near = f" near {where[0]['highlight']!r}" if where and where[0].get("highlight") else ""
         raise faults.refuse(f"the query cannot be parsed{near}; give one SELECT, such as {_EXAMPLE}.") from None
     if len(statements) != 1:
         raise faults.refuse(f"the query holds {len(statements)} statements; give one SELECT, such as {_EXAMPLE}.")
     query = statements[0]
+    while isinstance(query, exp.Subquery) and not any(value for part, value in query.args.items() if part != "this"):
+        query = query.this
     if not isinstance(query, exp.Select):
-        what = f"is a {query.key.upper()}" if isinstance(query, (exp.DML, exp.DDL, exp.Command)) else "is no SELECT"
+        what = (
+            f"is the statement {query.key.upper()}"
+            if isinstance(query, (exp.DML, exp.DDL, exp.Command))
+            else "is no SELECT"
+        )
         what = "combines queries" if isinstance(query, exp.SetOperation) else what
         raise faults.refuse(f"the query {what}; only one SELECT over one randomized relation is answered.")
-    return _Reader(faults, query, type_of).asked()
+    return _Reader(faults, query, known).asked()
 
 
 _EXAMPLE = "'SELECT disease, count(*) FROM survey_rr GROUP BY disease'"
 
 
 class _Reader:
-    def __init__(self, faults: Faults, query: exp.Select, type_of: Callable[[str, str], str | None]) -> None:
-        self.faults, self.query, self.type_of = faults, query, type_of
+    def __init__(self, faults: Faults, query: exp.Select, known: Known) -> None:
+        self.faults, self.query, self.known = faults, query, known
         self.table = ""
 
     def asked(self) -> Asked:
@@ -95,11 +122,11 @@ class _Reader:
                 reason = _REASONS.get(part, f"has a {part.strip('_').upper()} clause, which is not answered")
                 raise self.faults.refuse(f"the query {reason}.")
         table = self._table()
-        self._refuse_inside(query)
-        self._unqualify(table)
         plain = table.copy()
         plain.set("alias", None)
         self.table = plain.sql(dialect="duckdb")
+        self._refuse_inside(query)
+        self._unqualify(table)
         where = query.args.get("where")
         conditions = tuple(where.this.flatten() if isinstance(where.this, exp.And) else [where.this]) if where else ()
         for each in conditions:
@@ -122,6 +149,8 @@ class _Reader:
             raise self.faults.refuse("the query reads a function; make a view of it, and ask about the view.")
         if table.args.get("joins"):
             raise self.faults.refuse(f"the query {_REASONS['joins']}.")
+        if table.args.get("alias") is not None and table.args["alias"].args.get("columns"):
+            raise self.faults.refuse("the query renames the columns of its relation; read them by their own names.")
         for part, value in table.args.items():
             if value and part not in ("this", "db", "catalog", "alias"):
                 raise self.faults.refuse(
@@ -137,9 +166,14 @@ class _Reader:
                 raise self.faults.refuse(
                     "the query has a window function; windows over randomized rows cannot be answered."
                 )
-            if isinstance(node, exp.Func) and node.sql(dialect="duckdb").split("(")[0].lower() in _VOLATILE:
+            if isinstance(node, exp.Func) and not isinstance(node, (exp.AggFunc, exp.Grouping)):
+                kind = self.known.kind_of(node.sql(dialect="duckdb").partition("(")[0])
+                if kind in _KINDS and not (isinstance(node, exp.Anonymous) and is_mean(node)):
+                    raise self.faults.refuse(f"the query calls {node.sql(dialect='duckdb')}, {_KINDS[kind]}.")
+            if isinstance(node, exp.Columns) or (isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count)):
                 raise self.faults.refuse(
-                    f"the query calls {node.sql(dialect='duckdb')}, which is no function of a row's values."
+                    "the query names columns by * or COLUMNS(…); single records cannot be answered, and columns must "
+                    "be read by their names."
                 )
             if isinstance(node, (exp.Placeholder, exp.Parameter)):
                 raise self.faults.refuse("the query has a parameter; put its value into the text.")
@@ -153,6 +187,9 @@ class _Reader:
                     f"the query reads {column.sql(dialect='duckdb')}, which is no column of {quoted(table.name)}."
                 )
             column.set("table", None)
+            own = self.known.column(self.table, column.name)
+            if own is not None:
+                column.set("this", exp.to_identifier(own.name, quoted=True))
 
     def _groups(self) -> tuple[list[sql.Expr], list[tuple[int, ...]]]:
         """The expressions of all grouping sets, and the sets."""
@@ -167,6 +204,8 @@ class _Reader:
         for item in group.expressions:
             choices.append(self._sets(found, item))
         sets = [tuple(dict.fromkeys(place for part in combined for place in part)) for combined in product(*choices)]
+        if len({frozenset(each) for each in sets}) < len(sets):
+            raise self.faults.refuse("the query has a grouping set twice; name each once.")
         if len(sets) > MOST_SETS:
             raise self.faults.refuse(f"the query has {len(sets):,} grouping sets, more than {MOST_SETS:,}.")
         return found, sets
@@ -204,24 +243,24 @@ class _Reader:
         item = bare(item)
         items = self.query.expressions
         if isinstance(item, exp.Literal) and not item.is_string:
-            if not 1 <= int(item.name) <= len(items):
+            if not item.name.isdecimal() or not 1 <= int(item.name) <= len(items):
                 raise self.faults.refuse(f"GROUP BY {item.name} is no item of the query.")
             return bare(items[int(item.name) - 1])
-        if isinstance(item, exp.Column) and self.type_of(self.table, item.name) is None:
+        if isinstance(item, exp.Column) and self.known.column(self.table, item.name) is None:
             for each in items:
                 if isinstance(each, exp.Alias) and folded(each.alias) == folded(item.name):
                     return bare(each)
         return item
 
     def _is_aggregate(self, item: sql.Expr) -> bool:
-        return item.find(exp.AggFunc) is not None
+        return item.find(exp.AggFunc) is not None or any(map(is_mean, item.find_all(exp.Anonymous)))
 
     def _refuse_aggregates(self, expression: sql.Expr, where: str) -> None:
         if expression.find(exp.AggFunc):
             raise self.faults.refuse(f"the query has an aggregate in {where}, where it cannot be answered.")
 
-    def _items(self, groups: Sequence[sql.Expr]) -> list[tuple[str, int | Aggregate]]:
-        found: list[tuple[str, int | Aggregate]] = []
+    def _items(self, groups: Sequence[sql.Expr]) -> list[tuple[str, int | Grouping | Aggregate]]:
+        found: list[tuple[str, int | Grouping | Aggregate]] = []
         names: set[str] = set()
         for item in self.query.expressions:
             if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
@@ -233,6 +272,10 @@ class _Reader:
                 name = self._free(item.alias or name_of(value), names)
                 found.append((name, aggregate(self.faults, name, value, self._is_flag)))
                 names |= {folded(part) for part in outputs(name)}
+                continue
+            if isinstance(value, exp.Grouping):
+                found.append((self._free(item.alias or "grouping", names), self._grouping(groups, value)))
+                names.add(folded(found[-1][0]))
                 continue
             if value not in groups:
                 raise self.faults.refuse(
@@ -248,8 +291,16 @@ class _Reader:
             raise self.faults.refuse(f"the query asks for no count and no average of a condition, such as {_EXAMPLE}.")
         return found
 
+    def _grouping(self, groups: Sequence[sql.Expr], value: sql.Expr) -> Grouping:
+        asked = [bare(each) for each in value.expressions]
+        for each in asked:
+            if each not in groups:
+                raise self.faults.refuse(f"{value.sql(dialect='duckdb')} names what is not grouped by.")
+        return Grouping(tuple(groups.index(each) for each in asked))
+
     def _is_flag(self, column: str) -> bool:
-        return self.type_of(self.table, column) == "BOOLEAN"
+        own = self.known.column(self.table, column)
+        return own is not None and own.is_boolean
 
     def _free(self, name: str, names: set[str]) -> str:
         base, number = name, 1
@@ -258,7 +309,7 @@ class _Reader:
             name = f"{base}_{number}"
         return name
 
-    def _order(self, items: Sequence[tuple[str, int | Aggregate]]) -> str:
+    def _order(self, items: Sequence[tuple[str, int | Grouping | Aggregate]]) -> str:
         """ORDER BY columns of the answer, LIMIT and OFFSET."""
         parts = []
         order = self.query.args.get("order")
@@ -271,13 +322,13 @@ class _Reader:
         for each in order.expressions if order is not None else ():
             key = bare(each.this)
             name = None
-            if isinstance(key, exp.Literal) and not key.is_string and 1 <= int(key.name) <= len(items):
+            if isinstance(key, exp.Literal) and key.name.isdecimal() and 1 <= int(key.name) <= len(items):
                 name = items[int(key.name) - 1][0]
             elif isinstance(key, exp.Column):
                 name = known.get(folded(key.name))
-            else:
-                own = [items[i][0] for i, item in enumerate(self.query.expressions) if bare(item) == key]
-                name = own[0] if own else None
+            own = [items[i][0] for i, item in enumerate(self.query.expressions) if bare(item) == key]
+            if name is None and own:
+                name = own[0]
             if name is None:
                 raise self.faults.refuse(f"ORDER BY {key.sql(dialect='duckdb')} is no column of the answer.")
             way = " DESC" if each.args.get("desc") else ""
@@ -288,6 +339,8 @@ class _Reader:
         for part in ("limit", "offset"):
             value = self.query.args.get(part)
             if value is not None:
+                if any(each for name, each in value.args.items() if name != "expression"):
+                    raise self.faults.refuse(f"{part.upper()} takes a number of rows.")
                 if not isinstance(value.expression, exp.Literal) or value.expression.is_string:
                     raise self.faults.refuse(f"{part.upper()} takes a number.")
                 parts.append(f"{part.upper()} {value.expression.name}")

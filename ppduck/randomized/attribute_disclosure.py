@@ -25,16 +25,16 @@ from ppduck.plan.registry import Function, register
 from ppduck.randomized import cells, linking
 from ppduck.randomized.cells import Cells
 from ppduck.randomized.conditioning import warn
-from ppduck.randomized.design import MATRIX, P, by_folded_name, checked_matrix, normalised
+from ppduck.randomized.design import LEVELS, MATRIX, P, by_folded_name, checked_matrix, normalised
 from ppduck.values import Array, folded
 
 NAME = "attribute_disclosure"
 SOLVE = "ppduck_attribute_disclosure"
-_NUMBERS = {"n": "BIGINT", "unmasked": "DOUBLE", "qi_reconstruction": "DOUBLE", "reconstruction": "DOUBLE",
+_NUMBERS = {"n": "DOUBLE", "unmasked": "DOUBLE", "qi_reconstruction": "DOUBLE", "reconstruction": "DOUBLE",
             "risk": "DOUBLE", "minimum": "DOUBLE"}  # fmt: skip
 _PLACES = ("qi", "attribute", "value")
 _FIELDS = ", ".join([*(f'"{name}" BIGINT[]' for name in _PLACES), *(f'"{n}" {t}[]' for n, t in _NUMBERS.items())])
-SOLVE_TYPES = (["VARCHAR", "BIGINT[]", "DOUBLE[]", "DOUBLE[]", "BIGINT"], f"STRUCT({_FIELDS})")
+SOLVE_TYPES = ([*cells.ARGUMENTS, "BIGINT"], f"STRUCT({_FIELDS})")
 _NEAR = 1e-6  # by which p may miss 1/d and still be meant as it
 
 
@@ -46,6 +46,8 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     names = [column.name for column in published.columns]
     added = {"cell": [*_NUMBERS, "attribute", "value"], "record": ["risk"], "maximum": []}[per]
     shown = names[: len(given["qi"])] if per == "cell" else [column.name for column in published.source.columns or ()]
+    if per == "record" and len(given["sensitive"]) > 1:
+        added = [f"risk_{folded(name)}" for name in given["sensitive"]]
     taken = [name for name in shown if folded(name) in added]
     if taken:
         faults.add(f"column {listed(taken)} is called like a column of the result; rename it in tbl.")
@@ -53,14 +55,14 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         faults.add(catalog.unseen(published.source, "its records cannot be shown; ask per := 'cell'."))
     p, matrices = _design(given, names, faults)
     faults.raise_if_any()
-    own = {"qi": len(given["qi"]), "p": p, "matrix": matrices}
+    own = {"qi": len(given["qi"]), "p": p, "matrix": matrices, "on_null": given.get("on_null", "error")}
     before = sql.Statement()
     if per == "record" and not published.source.repeatable:
         # Read twice, for the cells and for the records, which must be the same.
         before.step("_pp_source", f"SELECT * FROM {published.source.sql}", materialized=True)
         kept = replace(published.source, sql='"_pp_source"')
         counted = replace(counted, published=replace(published, source=kept))
-    statement = counted.statement(SOLVE, own, before=before)
+    statement = counted.statement(SOLVE, own, linking.without_value(counted), before=before)
     statement.step("_pp_risks", _unnested(counted, len(given["qi"])), materialized=True)
     return statement.finish(_OUTPUTS[per](counted, len(given["qi"])))
 
@@ -79,14 +81,15 @@ def _design(given: dict[str, Any], names: Sequence[str], faults: Faults) -> tupl
                 )
     for name in ps.keys() & matrix.keys():
         faults.add(f"column {quoted(own.get(name, name))} has both p and matrix; give one of them.")
-    if p is None and not matrix:
+    if (p is None or p == {}) and not matrix:
         faults.add("give p := {'column': 0.8, …} or matrix; a column that they do not name is not randomized.")
     rows = [matrix.get(name) for name in own]
-    for name, each in zip(names, rows, strict=True):
-        if each is not None:
-            checked_matrix(name, each, None, faults.add)
+    right = [
+        each is not None and checked_matrix(name, each, None, faults.add)
+        for name, each in zip(names, rows, strict=True)
+    ]
     found = [ps.get(name, p if isinstance(p, float) else 1.0) for name in own]
-    return found, [normalised(each) if each else None for each in rows]
+    return found, [normalised(each) if each and is_right else None for each, is_right in zip(rows, right, strict=True)]
 
 
 def _unnested(counted: Cells, qi: int) -> str:
@@ -113,9 +116,15 @@ def _per_cell(counted: Cells, qi: int) -> str:
         *counted.decoded("_pp_first")[:qi],
         sql.named(sql.raw(f'list_extract([{attributes}], 1 + "_pp_attribute")'), "attribute"),
         sql.named(sql.raw(f'CASE "_pp_attribute" {values} END'), "value"),
-        *(sql.named(sql.column(f"_pp_{name}"), name) for name in _NUMBERS),
+        *(sql.named(_shown(counted, name), name) for name in _NUMBERS),
     ]
     return sql.select(shown, '"_pp_risks"') + ' ORDER BY "_pp_attribute", "_pp_qi", "_pp_value"'
+
+
+def _shown(counted: Cells, name: str) -> sql.Expr:
+    """Rows are counted in whole numbers, weights need not be."""
+    value = sql.column(f"_pp_{name}")
+    return sql.cast(value, "BIGINT") if name == "n" and counted.weight is None else value
 
 
 def _per_maximum(counted: Cells, qi: int) -> str:
@@ -123,7 +132,8 @@ def _per_maximum(counted: Cells, qi: int) -> str:
     return (
         f'SELECT list_extract([{attributes}], 1 + "_pp_attribute") AS "attribute", max("_pp_risk") AS "max_risk", '
         'max("_pp_unmasked") AS "unmasked", max("_pp_minimum") AS "minimum", '
-        'sum("_pp_risk" * "_pp_n") / sum("_pp_n") AS "mean_risk", CAST(sum("_pp_n") AS BIGINT) AS "records", '
+        'sum("_pp_risk" * "_pp_n") / sum("_pp_n") AS "mean_risk", '
+        f'CAST(sum("_pp_n") AS {"BIGINT" if counted.weight is None else "DOUBLE"}) AS "records", '
         'count(*) AS "cells" FROM "_pp_risks" GROUP BY "_pp_attribute" ORDER BY "_pp_attribute"'
     )
 
@@ -132,6 +142,7 @@ def _per_record(counted: Cells, qi: int) -> str:
     """Every row with its risks; NULL where one of its columns is NULL."""
     published = counted.published
     joins, shown = [], ['"_pp_row".*']
+    whole = " AND ".join(f"{sql.render(sql.column(c.name, '_pp_row'))} IS NOT NULL" for c in published.columns)
     known = counted.decoded("_pp_first")[:qi]
     for k, name in enumerate(_names(counted, qi)):
         level = sql.named(sql.raw(f'list_extract("_pp_l{qi + k}", 1 + "_pp_value")'), "_pp_own")
@@ -147,7 +158,7 @@ def _per_record(counted: Cells, qi: int) -> str:
         on = " AND ".join(f"{sql.render(left)} IS NOT DISTINCT FROM {sql.render(right)}" for left, right in pairs)
         joins.append(f'LEFT JOIN ({risks}) AS "_pp_j{k}" ON {on}')
         alias = "risk" if len(_names(counted, qi)) == 1 else f"risk_{name}"
-        shown.append(f'"_pp_j{k}"."_pp_risk" AS {sql.render(sql.name(alias))}')
+        shown.append(f'CASE WHEN {whole} THEN "_pp_j{k}"."_pp_risk" END AS {sql.render(sql.name(alias))}')
     return f'SELECT {", ".join(shown)} FROM {published.source.sql} AS "_pp_row" {" ".join(joins)}'
 
 
@@ -156,29 +167,27 @@ _OUTPUTS = {"cell": _per_cell, "record": _per_record, "maximum": _per_maximum}
 
 def solve(
     specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
-    counts: Sequence[float | None] | None, strangers: int,
+    counts: Sequence[float | None] | None, strangers: int, missing: int,
 ) -> dict[str, list[Any]]:  # fmt: skip
     spec = json.loads(specification)
-    places = linking.places_of(spec, sizes, numbers)
-    population = linking.population(spec, sizes, places, counts or ())
+    places, weights, _ = linking.cells_that_occur(spec, sizes, numbers, counts, strangers, missing)
+    population = linking.population(spec, sizes, places, weights)
     matrices = _matrices(spec, sizes)
     qi = spec["qi"]
     eta = population.reconstruction(matrices[:qi])
-    known = any(not np.array_equal(matrix, np.eye(len(matrix))) for matrix in matrices[:qi])
+    hidden = [not np.array_equal(matrix, np.eye(len(matrix))) for matrix in matrices]
     columns: dict[str, list[Array]] = {name: [] for name in (*_PLACES, *_NUMBERS)}
     for which, own in enumerate(population.sensitive):
         matrix = matrices[qi + which]
         share, back = population.within(which, matrix)
-        hidden = not np.array_equal(matrix, np.eye(len(matrix)))
         found = (
             population.groups[own.group], np.full(len(share), which), own.level, own.count, share, eta[own.group], back,
-            share * eta[own.group] * back, population.minimum(which, qi=known, sensitive=hidden),
+            share * eta[own.group] * back, population.minimum(which, qi=hidden[:qi], sensitive=hidden[qi + which]),
         )  # fmt: skip
         for name, values in zip(columns, found, strict=True):
             columns[name].append(np.asarray(values))
-    whole = {*_PLACES, "n"}
     return {
-        name: np.concatenate(parts).astype(np.int64 if name in whole else float).tolist()
+        name: np.concatenate(parts).astype(np.int64 if name in _PLACES else float).tolist()
         for name, parts in columns.items()
     }
 
@@ -221,6 +230,8 @@ FUNCTION = register(
                 "'cell'",
             ),
             cells.WEIGHT,
+            LEVELS,
+            linking.ON_NULL,
         ),
         plan,
         "The risk that somebody who knows the quasi-identifiers learns a sensitive value, under a design.",

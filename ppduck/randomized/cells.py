@@ -223,8 +223,7 @@ def reconstruction(
     placed = [(n, c) for n, c in zip(numbers or (), counts or (), strict=True) if n is not None and c is not None]
     if not any(count != 0 for _, count in placed):
         raise faults.refuse("there are no rows in which all of the columns are present; nothing can be reconstructed.")
-    if not all(count >= 0 for _, count in placed):
-        raise faults.refuse(f"weight {quoted(spec['weight'])} holds NULL, a negative number or what is no number.")
+    refuse_weights(faults, spec, [count for _, count in placed])
     refuse_many_cells(faults, sizes, spec["most"])
     matrices = [_matrix(column, size, faults) for column, size in zip(spec["columns"], sizes, strict=True)]
     faults.raise_if_any()
@@ -235,6 +234,11 @@ def reconstruction(
     )
 
 
+def refuse_weights(faults: Faults, spec: dict[str, Any], counts: Sequence[float]) -> None:
+    if not all(0 <= count < np.inf for count in counts):
+        raise faults.refuse(f"weight {quoted(spec['weight'])} holds NULL, a negative number or what is no number.")
+
+
 def estimated(spec: dict[str, Any], found: Reconstruction, method: str) -> Array:
     """The table by a method, with a warning where the maximum of the likelihood was not reached."""
     table, missing = found.estimate(method)
@@ -242,7 +246,7 @@ def estimated(spec: dict[str, Any], found: Reconstruction, method: str) -> Array
         warn(
             Faults(spec["function"], spec["table"]),
             f"the maximum of the likelihood was not reached; the log-likelihood may be {missing:.2g} below it. Ask "
-            "about fewer cells, or take method := 'moment'.",
+            "about fewer cells.",
         )
     return table
 

@@ -115,7 +115,8 @@ def checked_matrix(name: str, rows: list[list[float]], size: int | None, add: Ca
     """Whether a matrix is square, of the right size, and has columns that sum to 1; else what is wrong."""
     height = len(rows)
     if any(len(row) != height for row in rows) or height < 2:
-        shape = f"{height}×{len(rows[0]) if rows else 0}"
+        lengths = {len(row) for row in rows}
+        shape = f"{height}×{lengths.pop() if len(lengths) == 1 else ' or '.join(map(str, sorted(lengths)))}"
         add(f"matrix of column {quoted(name)} must be square, at least 2×2, got {shape}.")
         return False
     if size is not None and height != size:

@@ -5,9 +5,10 @@ published has its level, and less power (Guo 2010, Result 9). Given other column
 those is randomized (Result 10): rows of one published stratum come from several, and look dependent. The same holds
 for |partial correlation|, which randomization of the two columns can only lessen (Result 11).
 
-Where p or matrix is known, ``power_lost`` compares the chance to find the dependence that the table shows with the
-chance that the original table would have given, by the noncentral χ² law; ``efficiency`` is the share of the rows that
-an original table would have needed.
+Where p or matrix is known, ``efficiency`` is the share of its rows that the original table would have needed for the
+same test (exact for two levels each, else on average over the kinds of dependence), and ``power_lost`` what a test of
+the given ``power`` on the original loses by it. Both follow from the design and the shares of the levels, not from
+what the test has found.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ MOST_CELLS = 1_000_000
 _MOST_TO_RECONSTRUCT = 100_000
 _ROW = {
     "chi2": "DOUBLE", "g2": "DOUBLE", "df": "BIGINT", "p_value": "DOUBLE", "p_value_g2": "DOUBLE", "n": "DOUBLE",
-    "partial_correlation": "DOUBLE", "valid": "BOOLEAN", "why": "VARCHAR", "efficiency": "DOUBLE", "power": "DOUBLE",
-    "power_original": "DOUBLE", "power_lost": "DOUBLE",
+    "least_expected": "DOUBLE", "partial_correlation": "DOUBLE", "valid": "BOOLEAN", "why": "VARCHAR",
+    "efficiency": "DOUBLE", "power_original": "DOUBLE", "power": "DOUBLE", "power_lost": "DOUBLE",
 }  # fmt: skip
 _FIELDS = ", ".join(f'"{name}" {kind}' for name, kind in _ROW.items())
 SOLVE_TYPES = (cells.ARGUMENTS, f"STRUCT({_FIELDS})")
@@ -44,7 +45,12 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     names = [given["a"], given["b"], *given.get("given", [])]
     table = tables.read_table(NAME, catalog, given, names)
     counted = tables.cells_of(catalog, table, MOST_CELLS, given)
-    own = {"randomized": table.places, "knows_design": table.knows_design, "level": given.get("level", 0.05)}
+    own = {
+        "randomized": table.places,
+        "knows_design": table.knows_design,
+        "level": given.get("level", 0.05),
+        "power": given.get("power", 0.8),
+    }
     statement = counted.statement(SOLVE, own)
     shown = ", ".join(f'struct_extract("_pp_r", \'{name}\') AS "{name}"' for name in _ROW)
     return statement.finish(f'SELECT {shown} FROM "_pp_solved"')
@@ -62,7 +68,8 @@ def solve(
             raise Faults(NAME, spec["table"]).refuse(f"column {quoted(name)} has a single level; there is no test.")
     test = independence.conditional(found.counts)
     valid, why = _validity(spec, names)
-    power = _power(spec, found) if valid else None
+    kept = _efficiency(spec, found) if valid and test.df else None
+    power = None if kept is None else independence.power_left(kept, test.df, spec["level"], spec["power"])
     binary = max(sizes[:2]) == 2 and (len(sizes) == 2 or max(sizes[2:]) <= 2)
     return {
         "chi2": test.chi2,
@@ -71,13 +78,14 @@ def solve(
         "p_value": test.p_value,
         "p_value_g2": test.p_value_g2,
         "n": found.n,
+        "least_expected": test.least_expected,
         "partial_correlation": independence.partial_correlation(found.counts) if binary else None,
         "valid": valid,
         "why": why,
-        "efficiency": power.efficiency if power else None,
-        "power": power.published if power else None,
-        "power_original": power.original if power else None,
-        "power_lost": power.lost if power else None,
+        "efficiency": kept,
+        "power_original": None if power is None else spec["power"],
+        "power": power,
+        "power_lost": None if power is None else spec["power"] - power,
     }
 
 
@@ -88,20 +96,20 @@ def _validity(spec: dict[str, Any], names: Sequence[str]) -> tuple[bool, str]:
     within = [names[i] for i in randomized if i >= 2]
     if within:
         return False, (
-            f"{', '.join(within)} is randomized, so that rows of one stratum come from several: the test rejects too "
-            "often (Result 10); loglinear_fit with reconstruct := 'mle' tests it where p is known"
+            f"{', '.join(within)} is randomized, so that rows of one stratum come from several: the test may reject "
+            "too often (Result 10); loglinear_fit with reconstruct := 'mle' tests it where p is known"
         )
     own = ", ".join(names[i] for i in randomized)
     result = "Result 10" if len(names) > 2 else "Result 9"
     return True, f"{own} is randomized: the test keeps its level and has less power ({result})"
 
 
-def _power(spec: dict[str, Any], found: Reconstruction) -> independence.Power | None:
+def _efficiency(spec: dict[str, Any], found: Reconstruction) -> float | None:
     """Of tables of known design that are small enough to be reconstructed."""
     if not spec["randomized"] or not spec["knows_design"] or found.counts.size > _MOST_TO_RECONSTRUCT:
         return None
     original = np.maximum(cells.estimated(spec, found, "mle"), 0.0)
-    return independence.power(found.counts, original, spec["level"])
+    return independence.efficiency(original, found.matrices)
 
 
 FUNCTION = register(
@@ -114,7 +122,13 @@ FUNCTION = register(
             Parameter("given", arguments.columns, "columns within whose levels independence is tested", "NULL"),
             tables.RANDOMIZED,
             cells.WEIGHT,
-            Parameter("level", arguments.number(1e-6, 0.5, "from 0.000001 to 0.5"), "of the test's power", "0.05"),
+            Parameter("level", arguments.number(1e-6, 0.5, "from 0.000001 to 0.5"), "the level of the test", "0.05"),
+            Parameter(
+                "power",
+                arguments.number(0.1, 0.999, "from 0.1 to 0.999"),
+                "the power on the original to lose from",
+                "0.8",
+            ),
             *cells.DESIGN,
         ),
         plan,

@@ -2,9 +2,10 @@
 
 On randomized rows a model can be fitted as if they were the original where it is preserved (Guo 2010, Theorem 2: no
 randomized column in two generators); every fit says whether it is. Where p or matrix is known, ``reconstruct`` fits the
-table before randomization: 'mle' maximises the likelihood of the published table through its matrices, and its
-statistics follow the χ² law; 'clipped' fits the moment estimate with its negative cells set to zero, which
-describes but does not test (such a table scatters more than counts), so that it has no p-value.
+table before randomization: 'mle' maximises the likelihood of the published table through its matrices, and its test
+rejects at its level, or less often where the reconstructed table has negative cells; 'clipped' fits the moment estimate
+with its negative cells set to zero, which describes but does not test (such a table scatters more than counts), so that
+it has no p-value.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ NAME = "loglinear_fit"
 SOLVE = "ppduck_loglinear_fit"
 MOST_CELLS = 1_000_000
 CELL_PARTS = ("observed", "fitted", "residual")
-_CONVERGED = 1e-6
 _FITTED_TO = {
     "no": "rows as they are",
     "clipped": "moment estimate, clipped at zero",
@@ -146,14 +146,14 @@ class Fitter:
 
     def fit(self, model: Generators) -> Fit:
         if self.how == "mle":
-            fitted = loglinear_randomized.fitted_through(self.found.counts, self.found.matrices, model)
+            saturated = self.table / self.found.n
+            fitted = loglinear_randomized.fitted_through(self.found.counts, self.found.matrices, model, saturated)
         else:
             fitted = loglinear.fitted_model(self.table, model)
-        if fitted.off > _CONVERGED:
+        if fitted.unfinished:
             warn(
                 self.faults,
-                f"the model {models.written(model, self.names)} was not fitted to the end (a margin is off by "
-                f"{fitted.off:.1g} of the rows); cells that would be zero make it slow.",
+                f"the model {models.written(model, self.names)} was not fitted to the end: {fitted.unfinished}.",
             )
         return fitted
 

@@ -1,8 +1,9 @@
 """loglinear_models(): every hierarchical loglinear model of some columns, or those on the way to the best one.
 
 All models with all main effects: 2, 9, 114 and 6,894 of two to five columns. Of more, a search goes from one model to
-the neighbour with the lowest BIC = G² - df·ln n: forward from independence, or backward from the largest one.
-Models that randomization preserves (Theorem 2) may be compared on randomized rows as on the original.
+the neighbour with the lowest BIC = G² - df·ln n: forward from independence, or backward from the largest one. A model
+that randomization preserves (Theorem 2) holds on randomized rows if it holds on the original; which of several
+is best may change all the same, because weak interactions vanish.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ _WORTH = 1e-6  # by which BIC must fall, beyond rounding
 _LARGEST = 5  # columns up to which a backward search starts with the saturated model
 _ROW = (
     "STRUCT(model VARCHAR, chi2 DOUBLE, g2 DOUBLE, df BIGINT, p_value DOUBLE, aic DOUBLE, bic DOUBLE, "
-    "preserved BOOLEAN, best BOOLEAN)"
+    "preserved BOOLEAN, best BOOLEAN, fitted_to VARCHAR)"
 )
+_RANKS = ("aic", "bic", "best")
 SOLVE_TYPES = (cells.ARGUMENTS, f"{_ROW}[]")
 
 
@@ -42,6 +44,10 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         remedy = "say search := 'forward' or 'backward'" if len(given["columns"]) <= MOST_COLUMNS else "name fewer"
         raise Faults(NAME, given["tbl"]).refuse(
             f"{len(given['columns'])} columns have too many models; up to {most} can be looked at so. Please {remedy}."
+        )
+    if search != "all" and given.get("reconstruct") == "clipped":
+        raise Faults(NAME, given["tbl"]).refuse(
+            "a clipped table has no likelihood to search by; say reconstruct := 'mle', or search := 'all'."
         )
     statement, _ = planned(NAME, SOLVE, catalog, given, {"search": search})
     return statement.finish('SELECT unnest("_pp_row") FROM (SELECT unnest("_pp_r") AS "_pp_row" FROM "_pp_solved")')
@@ -66,11 +72,12 @@ def solve(
         found = _walk(fitter, columns, forward=spec["search"] == "forward")
     least = min(_bic(fitted) for _, fitted in found)
     best, _ = min((each for each in found if _bic(each[1]) <= least + _WORTH), key=lambda each: _terms(each[0]))
-    wanted = ("model", "chi2", "g2", "df", "p_value", "preserved")
+    wanted = ("model", "chi2", "g2", "df", "p_value", "preserved", "fitted_to")
+    ranked = spec["reconstruct"] != "clipped"  # whose G² is no likelihood
     rows = []
     for model, fitted in found:
         row = fitter.row(model, fitted)
-        own = {"aic": fitted.aic, "bic": fitted.bic, "best": model == best}
+        own = {"aic": fitted.aic, "bic": fitted.bic, "best": model == best} if ranked else dict.fromkeys(_RANKS)
         rows.append({name: row[name] for name in wanted} | own)
     return rows
 

@@ -67,14 +67,14 @@ def _by_hand(
     found = []
     for column in columns:
         p, rows = reader.probabilities(column.name, " (1 if it was not randomized)")
-        levels = _known_levels(catalog, reader.given_levels(column), column, reader.null_is_level)
+        levels = known_levels(catalog, reader.given_levels(column), column, reader.null_is_level)
         if rows is not None and not checked_matrix(column.name, rows, len(levels) if levels else None, faults.add):
             continue
         found.append(Attribute(column.name, column.type, levels, p, normalised(rows) if rows else None))
     return found
 
 
-def _known_levels(catalog: Catalog, named: Levels | None, column: Column, null_is_level: bool) -> Levels | None:
+def known_levels(catalog: Catalog, named: Levels | None, column: Column, null_is_level: bool) -> Levels | None:
     """Levels that are known without a look at the data: named, or those of an enum."""
     if named is not None or not column.is_enum:
         return named
@@ -122,7 +122,7 @@ def _from_definition(
                 faults.add(f"levels of column {quoted(column.name)} are those of the view; leave it out of levels.")
             attributes.append(replace(origin.attribute, name=column.name, type=column.type))
         else:
-            levels = _known_levels(catalog, reader.given_levels(column), column, reader.null_is_level)
+            levels = known_levels(catalog, reader.given_levels(column), column, reader.null_is_level)
             attributes.append(Attribute(column.name, column.type, levels, 1.0))
     return attributes
 

@@ -29,6 +29,7 @@ from ppduck.plan.registry import Function, register
 from ppduck.randomized import cells
 from ppduck.randomized.cells import Cells
 from ppduck.randomized.published import read_published
+from ppduck.values import Array
 
 NAME = "rr_association"
 SOLVE = "ppduck_rr_association"
@@ -66,18 +67,26 @@ def solve(
     covariance = found.covariance(estimate)
     level = spec.get("level", 0.95)
     reach = half_width(level, spec.get("range", "normal"))
-    dependent = _rejects_independence(found, level)
     rows = []
     for name, measure in association.measures_for(estimate.shape).items():
         value = association.value(measure, estimate, found.n)
-        slope = association.gradient(measure, estimate, found.n)
-        known = np.all(np.isfinite(slope)) and (dependent or name not in _FLAT_AT_INDEPENDENCE)
-        variance = float(slope @ covariance @ slope) if known else math.nan
-        error = math.sqrt(max(variance, 0.0)) if math.isfinite(variance) else math.nan
+        error = measure_error(name, measure, found, estimate, covariance, level)
         naive = association.value(measure, found.observed, found.n)
         row = (value, error, value - reach * error, value + reach * error, naive)
         rows.append({"measure": name, **dict(zip(_NUMBERS, map(_known, row), strict=True))})
     return rows
+
+
+def measure_error(
+    name: str, measure: association.Measure, found: Reconstruction, estimate: Array,
+    covariance: Array | None = None, level: float = 0.95,
+) -> float:  # fmt: skip
+    """The delta method's standard error of a measure at an estimate; NaN where it has none."""
+    slope = association.gradient(measure, estimate, found.n)
+    if not np.all(np.isfinite(slope)) or (name in _FLAT_AT_INDEPENDENCE and not _rejects_independence(found, level)):
+        return math.nan
+    spread = found.covariance(estimate) if covariance is None else covariance
+    return math.sqrt(max(float(slope @ spread @ slope), 0.0))
 
 
 def _rejects_independence(found: Reconstruction, level: float) -> bool:

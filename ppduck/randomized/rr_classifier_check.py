@@ -69,15 +69,19 @@ def solve(
         rows.append(_row("gini", names[i], None, [each[i] for each in ginis], [each[i] == min(each) for each in ginis]))
     chances = [naive_bayes([_pair(t, i) for i in attributes]) for t in (found.observed, before) if t is not None]
     for place in np.ndindex(*found.observed.shape[:-1]):
-        item = ", ".join(f"{names[i]} = {levels[i][place[i]]}" for i in attributes)
+        item = ", ".join(f"{names[i]} = {_text(levels[i][place[i]])}" for i in attributes)
         for c, level in enumerate(levels[-1]):
             values = [float(each[(*place, c)]) for each in chances]
             first = [
                 c == int(np.nanargmax(each[place])) if np.isfinite(v) else None
                 for each, v in zip(chances, values, strict=True)
             ]
-            rows.append(_row("naive_bayes", item, "NULL" if level is None else level, values, first))
+            rows.append(_row("naive_bayes", item, _text(level), values, first))
     return [row | {"preserved": preserved, "warning": text} for row in rows]
+
+
+def _text(level: str | None) -> str:
+    return "NULL" if level is None else level
 
 
 def _row(
@@ -105,8 +109,8 @@ def _warning(randomized: Sequence[str]) -> str:
     if not randomized:
         return "no column is known to be randomized"
     return (
-        f"{', '.join(map(quoted, randomized))} is randomized: neither the order of gini values nor that of naive Bayes "
-        "probabilities is that of the original (Results 13, 14); learn from reconstructed tables"
+        f"{', '.join(map(quoted, randomized))} is randomized: the order of gini values and of naive Bayes "
+        "probabilities need not be that of the original (Results 13, 14); learn from reconstructed tables"
     )
 
 

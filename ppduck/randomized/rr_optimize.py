@@ -27,17 +27,18 @@ from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
 from ppduck.plan.roles import resolve_columns
 from ppduck.randomized import cells, linking
+from ppduck.randomized.design import LEVELS
 from ppduck.values import Array
 
 NAME = "rr_optimize"
 SOLVE = "ppduck_rr_optimize"
 _ROW = (
     'STRUCT("column" VARCHAR, "role" VARCHAR, "levels" BIGINT, "p" DOUBLE, "norm" DOUBLE, "max_risk" DOUBLE, '
-    '"limit" DOUBLE, "beyond" DOUBLE, "objective" DOUBLE, "seconds" DOUBLE)'
+    '"tau" DOUBLE, "beyond" DOUBLE, "objective" DOUBLE, "seconds" DOUBLE)'
 )
-# Beside the cells: the levels as texts, the limit of each cell where a column tells it, how many rows have none.
+# Beside the cells: rows with NULL, the levels as texts, the limit of each cell where a column tells it.
 SOLVE_TYPES = (
-    ["VARCHAR", "BIGINT[]", "DOUBLE[]", "DOUBLE[]", "BIGINT", "VARCHAR[][]", "DOUBLE[]"],
+    [*cells.ARGUMENTS, "BIGINT", "VARCHAR[][]", "DOUBLE[]"],
     f"{_ROW}[]",
 )
 
@@ -70,22 +71,24 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         "tau": tau,
         "randomize": given.get("randomize", "both"),
         "quantile": given.get("quantile", 1.0),
+        "on_null": given.get("on_null", "error"),
     }
     texts = ", ".join(f'CAST("_pp_l{i}" AS VARCHAR[])' for i in range(len(counted.published.columns)))
     limits = 'list("_pp_limit" ORDER BY "_pp_cell")' if also else "CAST([] AS DOUBLE[])"
-    statement = counted.statement(SOLVE, own, f"any_value([{texts}])", limits)
+    statement = counted.statement(SOLVE, own, linking.without_value(counted), f"any_value([{texts}])", limits)
     return statement.finish('SELECT unnest("_pp_row") FROM (SELECT unnest("_pp_r") AS "_pp_row" FROM "_pp_solved")')
 
 
 def solve(
     specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
-    counts: Sequence[float | None] | None, strangers: int, levels: Sequence[Sequence[str | None]],
+    counts: Sequence[float | None] | None, strangers: int, missing: int, levels: Sequence[Sequence[str | None]],
     limits: Sequence[float | None],
 ) -> list[dict[str, Any]]:  # fmt: skip
     began = time.perf_counter()
     spec = json.loads(specification)
-    places = linking.places_of(spec, sizes, numbers)
-    population = linking.population(spec, sizes, places, counts or ())
+    places, weights, kept = linking.cells_that_occur(spec, sizes, numbers, counts, strangers, missing)
+    limits = [limits[place] for place in kept] if limits else []
+    population = linking.population(spec, sizes, places, weights)
     qi = spec["qi"]
     who = spec["randomize"]
     free = (who in ("both", "qi"),) * qi + (who in ("both", "s"),) * (len(sizes) - qi)
@@ -97,7 +100,7 @@ def solve(
     except InfeasibleError as infeasible:
         raise _infeasible(spec, problem, infeasible, levels) from None
     beyond = optimal.beyond(problem, found)
-    if max(beyond) > spared + optimal.TOLERANCE:
+    if not max(beyond) <= spared + optimal.TOLERANCE:
         raise Faults(NAME, spec["table"]).refuse(
             f"no parameters were found that hold the limit ({max(beyond):.3g} of the records are beyond it); this is a "
             "failure of the search. Try another limit, or fewer columns."
@@ -114,7 +117,7 @@ def solve(
             "p": float(found.ps[i]),
             "norm": float((size - 1) ** 3 / (size * found.ps[i] - 1) ** 2 + 1),
             "max_risk": max(float(found.risks[k].max()) for k in own),
-            "limit": min(float(problem.limits[k].min()) for k in own),
+            "tau": None if isinstance(spec["tau"], str) else spec["tau"],
             "beyond": max(beyond[k] for k in own),
             "objective": found.objective,
             "seconds": seconds,
@@ -123,7 +126,7 @@ def solve(
 
 
 def _limits(
-    spec: dict[str, Any], population: Population, places: Sequence[Array], limits: Sequence[float | None]
+    spec: dict[str, Any], population: Population, places: Sequence[linking.Places], limits: Sequence[float | None]
 ) -> list[Array]:
     """The limit of every cell of every sensitive attribute: one for all, or the least of its records'."""
     if not isinstance(spec["tau"], str):
@@ -160,16 +163,19 @@ def _infeasible(
     name = ", ".join(f"{columns[i]} = {levels[i][int(at)]}" for i, at in enumerate(place))
     sensitive = quoted(columns[spec["qi"] + which])
     alone = "a single value" if own.count[cell] == problem.population.counts[group] else "a very frequent value"
-    remedy = {
-        "s": "randomize the quasi-identifiers too: randomize := 'both'",
-        "qi": "randomize the sensitive column too: randomize := 'both'",
-        "both": "take a higher limit",
-    }[spec["randomize"]]
+    remedies = ["take a higher limit"]
+    both = Problem(problem.population, (True,) * len(problem.free), problem.limits)
+    if spec["randomize"] != "both" and float(both.least().max()) < 0:
+        remedies.insert(0, "randomize all of the columns: randomize := 'both'")
+    if spec["randomize"] == "s":
+        remedies.append("merge levels of the quasi-identifiers in tbl, so that groups are more mixed")
+    if spec["quantile"] == 1:
+        remedies.append("let some records exceed it by quantile := 0.99")
     return Faults(NAME, spec["table"]).refuse(
         f"no parameters reach a risk of {float(problem.limits[which][cell]):.4g}: the group {name} "
         f"({int(problem.population.counts[group])} records) has {alone} of {sensitive}, whose "
         f"risk is at least {infeasible.least:.4g} when randomize is '{spec['randomize']}' (Property 1). You can "
-        f"{remedy}, merge levels in tbl so that the group grows, or let some records exceed it by quantile := 0.99."
+        f"{', or '.join(remedies)}."
     )
 
 
@@ -200,6 +206,8 @@ FUNCTION = register(
                 "1",
             ),
             cells.WEIGHT,
+            LEVELS,
+            linking.ON_NULL,
         ),
         plan,
         "The keep probabilities with the least loss of accuracy under a limit on attribute disclosure.",

@@ -13,177 +13,31 @@ such counts, its error by the delta method. Everything is summed by DuckDB, over
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import prod
 from typing import Any
 
-import numpy as np
 from sqlglot import exp
 
-from ppduck.errors import Faults, near_miss, quoted
+from ppduck.errors import Faults
 from ppduck.kernels.randomized import half_width
 from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
-from ppduck.plan.catalog import Catalog, Source
+from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
 from ppduck.randomized import cells
 from ppduck.randomized.answers import outputs
-from ppduck.randomized.asked import Asked, read_query
-from ppduck.randomized.conditioning import is_invertible
-from ppduck.randomized.design import LEVELS, MATRIX, MOST_LEVELS, Attribute, P, by_folded_name
-from ppduck.randomized.published import Published, read_published, unchanged
-from ppduck.values import Array, folded
-
-NAME = "rr_query"
-MOST_COMBINATIONS = 2_000
-
-
-@dataclass(frozen=True)
-class Randomized:
-    """A randomized column of the query: its levels with NULL after them, and how published ones weigh."""
-
-    attribute: Attribute
-    number: int
-
-    @property
-    def levels(self) -> tuple[str | None, ...]:
-        return self.attribute.levels or ()
-
-    @property
-    def texts(self) -> str:
-        return "[" + ", ".join("NULL" if t is None else sql.render(sql.text(t)) for t in self.levels) + "]"
-
-    @property
-    def stays_null(self) -> bool:
-        """Whether NULL is published as it is: then it is a level that nothing turns into, or is turned into."""
-        return None not in self.levels
-
-    def code(self, fault: str) -> str:
-        """The number of a row's published level."""
-        value = f'"_pp_r{self.number}"'
-        null = len(self.levels) + 1 if self.stays_null else len(self.levels)
-        found = f"list_position({self.texts}, CAST({value} AS VARCHAR))"
-        return f"CASE WHEN {value} IS NULL THEN {null} ELSE coalesce({found}, {fault}) END"
-
-    def grid(self) -> str:
-        """Every level with its number; NULL too, where a row has it."""
-        levels = f"CAST({self.texts} AS {self.attribute.type or 'VARCHAR'}[])"
-        size, own = len(self.levels), self.number
-        if not self.stays_null:
-            return f'SELECT unnest(range(1, {size + 1})) AS "_pp_u{own}", unnest({levels}) AS "_pp_x{own}"'
-        return (
-            f'SELECT * FROM (SELECT unnest(range(1, {size + 2})) AS "_pp_u{own}", '
-            f'unnest(list_append({levels}, NULL)) AS "_pp_x{own}") WHERE "_pp_u{own}" <= {size} OR EXISTS '
-            f'(SELECT 1 FROM "_pp_cells" WHERE "_pp_v{own}" > {size})'
-        )
-
-    def weight(self) -> str:
-        """P⁻¹[u, v]"""
-        u, v, size = f'"_pp_u{self.number}"', f'"_pp_v{self.number}"', len(self.levels)
-        inverse = np.linalg.inv(self.matrix)
-        if self.attribute.p is not None:
-            found = f"CASE WHEN {u} = {v} THEN {_number(inverse[0, 0])} ELSE {_number(inverse[0, 1])} END"
-        else:
-            rows = ", ".join("[" + ", ".join(map(_number, row)) + "]" for row in inverse)
-            found = f"list_extract(list_extract([{rows}], {u}), {v})"
-        if not self.stays_null:
-            return found
-        return f"CASE WHEN {u} > {size} OR {v} > {size} THEN CAST({u} = {v} AS DOUBLE) ELSE {found} END"
-
-    @property
-    def matrix(self) -> Array:
-        return self.attribute.matrix(len(self.levels))
-
-
-def _number(value: float) -> str:
-    return f"{float(value)!r}::DOUBLE"
+from ppduck.randomized.asked import Asked, Grouping, read_query
+from ppduck.randomized.design import LEVELS, MATRIX, P
+from ppduck.randomized.published import Published, unchanged
+from ppduck.randomized.queried import NAME, Known, Randomized, number, published_of, randomized_of
+from ppduck.values import folded
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    def type_of(table: str, column: str) -> str | None:
-        found = catalog.source(NAME, table).find(column)
-        return found.type if found else None
-
-    asked = read_query(Faults(NAME), given["query"], type_of)
-    published = _published(catalog, asked, given)
-    randomized = _randomized(catalog, published)
+    asked = read_query(Faults(NAME), given["query"], Known(catalog))
+    published = published_of(catalog, asked, given)
+    randomized = randomized_of(catalog, published, null_is_level=given.get("on_null") == "level")
     return _Writer(asked, published, randomized, given).statement()
-
-
-def _published(catalog: Catalog, asked: Asked, given: dict[str, Any]) -> Published:
-    """The relation, and the design of the columns that the query reads."""
-    names = {folded(column.name): column.name for each in asked.expressions for column in each.find_all(exp.Column)}
-    source = catalog.source(NAME, asked.table)
-    faults = Faults(NAME, source.label)
-    if source.columns is None:
-        raise faults.refuse(catalog.unseen(source, "make it a table or a view that the planner can see."))
-    for name in names.values():
-        if source.find(name) is None:
-            faults.add(
-                f"the query reads column {quoted(name)}, which does not exist."
-                f"{near_miss(name, [column.name for column in source.columns])}"
-            )
-    faults.raise_if_any()
-    if not names:
-        return Published(NAME, source, (), ())
-    wanted = {"tbl": asked.table}
-    if "p" in given or "matrix" in given:
-        wanted |= _by_hand(source, given, names, faults)
-        if "p" not in wanted:
-            return Published(NAME, source, (), ())
-    elif "levels" in given:
-        raise faults.refuse("levels belong to p or matrix; those of a view are in its definition.")
-    return read_published(NAME, catalog, wanted, list(names.values()))
-
-
-def _by_hand(source: Source, given: dict[str, Any], names: dict[str, str], faults: Faults) -> dict[str, Any]:
-    """What the call says of the columns that the query reads; those that it does not name are not randomized."""
-    p = given.get("p", {})
-    if not isinstance(p, dict):
-        raise faults.refuse("p is one number; say which columns were randomized: p := {'column': 0.9}.")
-    found: dict[str, Any] = {}
-    for parameter, mapping in (("p", p), ("matrix", given.get("matrix", {})), ("levels", given.get("levels", {}))):
-        for name in mapping:
-            if source.find(name) is None:
-                faults.add(
-                    f"{parameter} names column {quoted(name)}, which does not exist."
-                    f"{near_miss(name, [column.name for column in source.columns or ()])}"
-                )
-        found[parameter] = {name: value for name, value in mapping.items() if folded(name) in names}
-    faults.raise_if_any()
-    said = by_folded_name({**found["p"], **found["matrix"]})
-    found["p"] |= {name: 1.0 for own, name in names.items() if own not in said}
-    return {name: value for name, value in found.items() if value}
-
-
-def _randomized(catalog: Catalog, published: Published) -> list[Randomized]:
-    faults = published.faults()
-    found: list[Randomized] = []
-    for column, attribute in zip(published.columns, published.attributes, strict=True):
-        if attribute.is_identity:
-            continue
-        levels = attribute.levels
-        if levels is None:
-            read = catalog.levels(published.source, column, MOST_LEVELS)
-            if read is None:
-                faults.add(f"column {quoted(column.name)} has more than {MOST_LEVELS:,} levels; name them in levels.")
-                continue
-            levels = tuple(read)
-        if len(levels) < 2:
-            faults.add(f"column {quoted(column.name)} has fewer than two levels; give all of them in levels.")
-            continue
-        own = Attribute(column.name, column.type, levels, attribute.p, attribute.rows)
-        if is_invertible(own.name, own.matrix(len(levels)), own.p, faults):
-            found.append(Randomized(own, len(found)))
-    faults.raise_if_any()
-    combinations = prod(len(each.levels) for each in found)
-    if combinations > MOST_COMBINATIONS:
-        raise faults.refuse(
-            f"the randomized columns of the query have {combinations:,} combinations of levels, more than the "
-            f"{MOST_COMBINATIONS:,} that can be weighed; ask about fewer of them, or see rr_reconstruct."
-        )
-    return found
 
 
 class _Writer:
@@ -298,15 +152,20 @@ class _Writer:
 
     def _answer(self) -> str:
         asked = self.asked
-        reach = _number(half_width(self.given.get("level", 0.95), self.given.get("range", "normal")))
+        reach = number(half_width(self.given.get("level", 0.95), self.given.get("range", "normal")))
         estimates, shown, k = [], [], 0
         for name, item in asked.items:
             own = sql.render(sql.name(name))
             if isinstance(item, int):
                 shown.append(f'"_pp_g{item}" AS {own}')
                 continue
+            if isinstance(item, Grouping):
+                shown.append(f"{self._grouping(item)} AS {own}")
+                continue
             value, variance = self._share(k) if item.of is not None else self._count(k)
-            estimates += [f'{value} AS "_pp_y{k}"', f'sqrt(greatest({variance}, 0)) AS "_pp_s{k}"']
+            # greatest() passes over NULL, which here means that nothing is known.
+            error = f"CASE WHEN {variance} IS NOT NULL THEN sqrt(greatest({variance}, 0)) END"
+            estimates += [f'{value} AS "_pp_y{k}"', f'{error} AS "_pp_s{k}"']
             parts = [
                 f'"_pp_y{k}"',
                 f'"_pp_s{k}"',
@@ -320,6 +179,12 @@ class _Writer:
             return f"SELECT * FROM (SELECT {', '.join(shown)} FROM ({rows})) {asked.order}"
         names = ", ".join(['"_pp_set"', *(f'"_pp_g{i}" NULLS LAST' for i in range(len(asked.groups)))])
         return f"SELECT {', '.join(shown)} FROM ({rows}) ORDER BY {names}"
+
+    def _grouping(self, item: Grouping) -> str:
+        """The bits of _pp_set that were asked for: the first group has the highest."""
+        last = len(self.asked.groups) - 1
+        bits = [f'(("_pp_set" >> {last - group}) & 1)' for group in item.groups]
+        return " + ".join(f"({bit} << {len(bits) - 1 - i})" for i, bit in enumerate(bits))
 
     @property
     def _of_population(self) -> bool:
@@ -335,16 +200,21 @@ class _Writer:
         return total, self._variance(f"({squares})", total, f"({total} * {total})")
 
     def _share(self, k: int) -> tuple[str, str]:
-        """t/d, and the variance of t - (t/d)·d, which is 0 in sum, over d²."""
+        """t/d, and the variance of t - (t/d)·d, which is 0 in sum, over d².
+
+        That is the delta method's, which needs a d that is far from 0; within three errors of it there is none.
+        """
         share = f'(CASE WHEN "_pp_d{k}" <> 0 THEN "_pp_t{k}" / "_pp_d{k}" END)'
         squares = f'("_pp_q{k}" - 2 * {share} * "_pp_m{k}" + {share} * {share} * "_pp_e{k}")'
         known = f'("_pp_t{k}" * (1 - 2 * {share}) + {share} * {share} * "_pp_d{k}")'
-        return share, f'({self._variance(squares, known, "0")}) / ("_pp_d{k}" * "_pp_d{k}")'
+        own = self._variance(f'"_pp_e{k}"', f'"_pp_d{k}"', f'("_pp_d{k}" * "_pp_d{k}")')
+        variance = f'({self._variance(squares, known, "0")}) / ("_pp_d{k}" * "_pp_d{k}")'
+        return share, f'(CASE WHEN "_pp_d{k}" * "_pp_d{k}" > 9 * ({own}) THEN {variance} END)'
 
     def _variance(self, squares: str, known: str, square_of_total: str) -> str:
         if not self._of_population:
             return f"{squares} - {known}"
-        return f'({squares} - {square_of_total} / "_pp_all") * "_pp_all" / greatest("_pp_all" - 1, 1)'
+        return f'({squares} - {square_of_total} / nullif("_pp_all", 0)) * "_pp_all" / greatest("_pp_all" - 1, 1)'
 
 
 FUNCTION = register(
@@ -355,6 +225,12 @@ FUNCTION = register(
             P,
             MATRIX,
             LEVELS,
+            Parameter(
+                "on_null",
+                arguments.choice("keep", "level"),
+                "beside p or matrix: whether NULL was published as it is, or randomized as a level",
+                "'keep'",
+            ),
             cells.LEVEL,
             cells.RANGE,
             Parameter(

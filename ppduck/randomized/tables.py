@@ -54,7 +54,7 @@ def read_table(function: str, catalog: Catalog, given: dict[str, Any], names: Se
         if named:
             raise faults.refuse("p and matrix tell which columns are randomized; leave randomized out.")
         published = read_published(function, catalog, given, names)
-    elif not named and _is_masked(catalog, source):
+    elif not named and is_masked(catalog, source):
         published = read_published(function, catalog, given, names)
     else:
         return _as_it_stands(catalog, source, given, names, faults)
@@ -78,7 +78,7 @@ def _as_it_stands(
     return Table(Published(faults.function, source, tuple(columns), attributes), randomized, not randomized)
 
 
-def _is_masked(catalog: Catalog, source: Source) -> bool:
+def is_masked(catalog: Catalog, source: Source) -> bool:
     """Whether reading a source plans a mask."""
     if source.columns is None:
         return False

@@ -61,7 +61,7 @@ def test_property_1() -> None:
     _, population = people(rng, (3, 2, 4), 2, 200)
     own = population.sensitive[0]
     for qi, sensitive in ((True, False), (False, True), (True, True)):
-        least = population.minimum(0, qi=qi, sensitive=sensitive)
+        least = population.minimum(0, qi=[qi, qi], sensitive=sensitive)
         before = np.zeros(len(own.count))
         for t in np.linspace(0, 1, 15):
             ps = [1 / d + t * (1 - 1 / d) for d in (3, 2, 4)]
@@ -72,6 +72,14 @@ def test_property_1() -> None:
                 np.testing.assert_allclose(risks, least, rtol=1e-12)
             assert np.all(risks >= before - 1e-12)
             before = risks
+
+
+def test_the_minimum_of_some_quasi_identifiers() -> None:
+    _, population = people(np.random.default_rng(6), (3, 2, 4), 2, 200)
+    own = population.sensitive[0]
+    share, _ = population.within(0, np.eye(4))
+    eta = population.reconstruction([uniform(1 / 3, 3), np.eye(2)])
+    np.testing.assert_allclose(population.minimum(0, qi=[True, False], sensitive=False), share * eta[own.group])
 
 
 def problem(rng: np.random.Generator, free: tuple[bool, ...], tau: float) -> Problem:

@@ -102,6 +102,72 @@ def test_cells_records_and_maximum_agree(survey: duckdb.DuckDBPyConnection) -> N
     assert again == (6000, pytest.approx(sum(row[4] for row in rows)))
 
 
+def test_the_domain_is_that_of_the_mask(con: duckdb.DuckDBPyConnection) -> None:
+    """rr_mask draws from all values of an enum, and so the risk must be told and the parameters sought for them."""
+    con.execute("CREATE TYPE grade AS ENUM ('u', 'v', 'w', 'x', 'y', 'z')")
+    con.execute(
+        "CREATE TABLE t AS SELECT ['u','v','w'][1 + (hash(i) % 3)::INT]::grade AS g, (hash(i) % 3 * (hash(i + 1) % 2))::INT AS s FROM range(2000) AS r(i)"
+    )
+    told = "SELECT max_risk FROM attribute_disclosure('{}', qi='g', sensitive='s', p={{'g': 0.5}}, per='maximum'{})"
+    by_enum = con.execute(told.format("t", "")).fetchone()[0]
+    text = "(SELECT g::VARCHAR AS g, s FROM t)"
+    assert by_enum == con.execute(told.format(text, ", levels={'g': ['u','v','w','x','y','z']}")).fetchone()[0]
+    assert by_enum > con.execute(told.format(text, "")).fetchone()[0] + 0.01
+    levels = con.execute(
+        "SELECT levels, max_risk FROM rr_optimize('t', qi='g', sensitive='s', tau=0.3) WHERE \"column\" = 'g'"
+    ).fetchone()
+    assert levels == (6, pytest.approx(0.3, abs=1e-6))
+    with pytest.raises(duckdb.InvalidInputException, match="rows hold a value that is none of the levels"):
+        con.execute(told.format(text, ", levels={'g': ['u','v']}"))
+
+
+def test_weights_need_not_be_whole_but_must_be_numbers(patients: duckdb.DuckDBPyConnection) -> None:
+    patients.execute("CREATE TABLE fractions AS SELECT gender, disease, n / 10 AS n FROM patients")
+    ask = "SELECT n, risk FROM attribute_disclosure('{}', qi='gender', sensitive='disease', p=0.9, weight='n')"
+    whole, tenth = (patients.execute(ask.format(table)).fetchall() for table in ("patients", "fractions"))
+    assert [(10 * n, risk) for n, risk in tenth] == [pytest.approx(row) for row in whole]
+    total = "SELECT records, mean_risk FROM attribute_disclosure('{}', qi='gender', sensitive='disease', p=0.9, weight='n', per='maximum')"
+    one, two = (patients.execute(total.format(table)).fetchone() for table in ("patients", "fractions"))
+    assert (10 * two[0], two[1]) == pytest.approx(one)
+    for bad in ("NULL", "-1", "'inf'::DOUBLE", "'many'"):
+        source = (
+            f"(SELECT gender, disease, CASE WHEN n > 40 THEN {bad} ELSE n::VARCHAR END AS n FROM patients)".replace(
+                "'", "''"
+            )
+        )
+        for call in (
+            "attribute_disclosure('{}', qi='gender', sensitive='disease', p=0.9, weight='n')",
+            "rr_optimize('{}', qi='gender', sensitive='disease', l=2, weight='n')",
+        ):
+            with pytest.raises(
+                duckdb.InvalidInputException, match='weight "n" holds NULL, a negative number or what is no number'
+            ):
+                patients.execute(f"FROM {call.format(source)}")
+    patients.execute("INSERT INTO patients VALUES ('Other', 'Flu', 0)")
+    assert len(patients.execute(ask.format("patients")).fetchall()) == 6
+
+
+def test_null_is_an_error_unless_told(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT i % 2 AS a, i % 3 AS s, CASE WHEN i % 5 > 0 THEN i % 4 END AS s2 FROM range(60) AS r(i)"
+    )
+    for call in (
+        "attribute_disclosure('t', qi='a', sensitive=['s','s2'], p=0.9{})",
+        "rr_optimize('t', qi='a', sensitive=['s','s2'], tau=0.5{})",
+    ):
+        with pytest.raises(
+            duckdb.InvalidInputException, match=r"12 rows have NULL in one of the columns.*on_null := 'drop'"
+        ):
+            con.execute(f"FROM {call.format('')}")
+        assert con.execute(
+            f"SELECT count(*) > 0 FROM {call.format(', on_null=' + chr(39) + 'drop' + chr(39))}"
+        ).fetchone() == (True,)
+    risks = con.execute(
+        "SELECT count(risk_s), count(risk_s2) FROM attribute_disclosure('t', qi='a', sensitive=['s','s2'], p=0.9, per='record', on_null='drop')"
+    ).fetchone()
+    assert risks == (48, 48)
+
+
 def test_rows_with_null_have_no_risk(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE TABLE t AS SELECT CASE WHEN i % 5 > 0 THEN i % 2 END AS a, i % 3 AS s FROM range(60) AS r(i)")
     found = con.execute(
@@ -125,6 +191,7 @@ def test_rows_with_null_have_no_risk(con: duckdb.DuckDBPyConnection) -> None:
         ("qi='gender', sensitive='disease', matrix={'gender': [[0.8, 0.3], [0.2, 0.8]]}", r"must have columns that sum to 1"),
         ("qi=['m1','m2','m3'], sensitive='disease', p=0.9", r"the quasi-identifiers have 8,160,600 combinations of levels"),
         ("qi='risk', sensitive='disease', p=0.9", r'column "risk" is called like a column of the result'),
+        ("qi='gender', sensitive='disease', matrix={'gender': [[0.8, 0.2], [0.2]]}", r"must be square, at least 2×2, got 2×1 or 2"),
         ("qi='gender', sensitive='disease', p=0.9, per='row'", r"per takes one of 'cell', 'record', 'maximum'"),
     ],
 )  # fmt: skip

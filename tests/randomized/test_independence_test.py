@@ -5,9 +5,9 @@ from __future__ import annotations
 import duckdb
 import numpy as np
 import pytest
-from scipy.stats import chi2, chi2_contingency
+from scipy.stats import chi2_contingency
 
-from ppduck.kernels.independence import conditional, partial_correlation, power
+from ppduck.kernels.independence import conditional, efficiency, partial_correlation, power_left
 from ppduck.kernels.randomized import along_axes, uniform
 from tests.randomized import coil
 
@@ -21,6 +21,8 @@ def test_one_row_of_answers(con: duckdb.DuckDBPyConnection) -> None:
     likelihood = chi2_contingency(np.array(coil.AB).reshape(2, 2), correction=False, lambda_="log-likelihood")
     assert (found.chi2, found.g2) == pytest.approx((expected.statistic, likelihood.statistic))
     assert (found.df, found.p_value) == (1, pytest.approx(expected.pvalue, rel=1e-9))
+    assert found.p_value_g2 == pytest.approx(likelihood.pvalue, rel=1e-9)
+    assert (found.n, found.least_expected) == (5822, pytest.approx(expected.expected_freq.min()))
     assert found.partial_correlation == pytest.approx(np.sqrt(found.chi2 / 5822))
     assert bool(found.valid)
 
@@ -67,24 +69,40 @@ def test_the_level_given_another_column() -> None:
 
 
 def test_power_is_that_of_simulation() -> None:
+    """A dependence that the original would show with a power of 0.8, randomized: found as often as is said."""
     rng = np.random.default_rng(23)
-    population = np.array([[0.28, 0.22], [0.2, 0.3]])
     matrices = (uniform(0.85, 2), uniform(0.8, 2))
-    published = along_axes(population, matrices)
-    # The expected table has no chance in it: what is added is what the estimate of its noncentrality takes off.
-    said = power(800 * published, population, 0.05)
-    assert said is not None
-    exact = [conditional(800 * each).chi2 for each in (published, population)]
-    assert said.efficiency == pytest.approx(exact[0] / exact[1])
-    draw = rng.multinomial(800, published.ravel(), 4000).reshape(-1, 2, 2).astype(float)
-    assert rejected(draw) == pytest.approx(1 - _below(exact[0]), abs=0.03)
-    assert said.lost > 0.2
+    population = np.array([[0.28, 0.22], [0.2, 0.3]])
+    kept = efficiency(population, matrices)
+    exact = [conditional(each).chi2 for each in (along_axes(population, matrices), population)]
+    assert kept == pytest.approx(exact[0] / exact[1])
+    n = 7.849 / exact[1]  # rows for a power of 0.8 at the level of 0.05
+    said = power_left(kept, 1, 0.05, 0.8)
+    draws = rng.multinomial(round(n), along_axes(population, matrices).ravel(), 4000).reshape(-1, 2, 2).astype(float)
+    assert rejected(draws) == pytest.approx(said, abs=0.03)
+    before = rng.multinomial(round(n), population.ravel(), 4000).reshape(-1, 2, 2).astype(float)
+    assert rejected(before) == pytest.approx(0.8, abs=0.03)
 
 
-def _below(noncentrality: float) -> float:
-    from scipy.stats import ncx2
+def test_efficiency_of_more_levels_is_an_average() -> None:
+    """Over random directions of a weak dependence, in the metric of χ²."""
+    rng = np.random.default_rng(24)
+    a, b = np.array([0.2, 0.3, 0.5]), np.array([0.1, 0.2, 0.3, 0.4])
+    matrices = (uniform(0.7, 3), rng.dirichlet([2] * 4, 4).T)
+    ratios = [[], []]
+    for _ in range(3000):
+        noise = rng.normal(size=(3, 4)) * np.sqrt(np.outer(a, b))
+        noise = noise - np.outer(a, noise.sum(axis=0)) - np.outer(noise.sum(axis=1), b) + np.outer(a, b) * noise.sum()
+        table = np.outer(a, b) + 1e-4 * noise
+        ratios[0].append(conditional(along_axes(table, matrices)).chi2)
+        ratios[1].append(conditional(table).chi2)
+    assert efficiency(np.outer(a, b), matrices) == pytest.approx(np.mean(ratios[0]) / np.mean(ratios[1]), rel=0.05)
 
-    return float(ncx2.cdf(chi2.isf(0.05, 1), 1, noncentrality))
+
+def test_no_randomization_loses_nothing() -> None:
+    assert efficiency(np.ones((3, 4, 2)) / 24, (np.eye(3), np.eye(4))) == pytest.approx(1)
+    assert power_left(1.0, 6, 0.05, 0.8) == pytest.approx(0.8)
+    assert power_left(0.0, 6, 0.05, 0.8) == 0.05
 
 
 def test_partial_correlation_only_falls() -> None:
@@ -110,12 +128,14 @@ def test_partial_correlation_is_that_of_residuals() -> None:
 
 def test_views_say_what_is_valid_and_what_is_lost(survey: duckdb.DuckDBPyConnection) -> None:
     survey.execute("CREATE VIEW survey_rr AS FROM rr_mask('survey', p={'gender': 0.7, 'disease': 0.6}, key='id')")
-    ask = "SELECT valid, why, efficiency, power, power_original, power_lost FROM independence_test('survey_rr', {})"
+    ask = "SELECT valid, why, efficiency, power, power_original, power_lost FROM independence_test('survey_rr', {}, power=0.9)"
     valid, why, efficiency, now, before, lost = survey.execute(ask.format("'gender', 'disease'")).fetchone()
     assert valid is True
     assert why == "gender, disease is randomized: the test keeps its level and has less power (Result 9)"
     assert 0 < efficiency < 0.2
+    assert before == 0.9
     assert lost == pytest.approx(before - now)
+    assert 0.05 < now < 0.4
     valid, why, *rest = survey.execute(ask.format("'gender', 'smoker', given=['disease']")).fetchone()
     assert valid is False
     assert "disease is randomized, so that rows of one stratum come from several" in why

@@ -5,6 +5,7 @@ from __future__ import annotations
 import duckdb
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from ppduck.errors import PpduckWarning
 from tests.randomized import coil
@@ -52,6 +53,10 @@ def test_tables_4_2_to_4_4(
 def test_rows_and_weights_agree(con: duckdb.DuckDBPyConnection) -> None:
     coil.table(con, "coil", "ADG", coil.ADG)
     con.execute("CREATE TABLE people AS SELECT A, D, G FROM coil, range(coil.n::INTEGER)")
+    g2, n, p_value_g2 = con.execute(
+        "SELECT g2, n, p_value_g2 FROM loglinear_fit('coil', ['A','D','G'], model='A,D,G', weight='n')"
+    ).fetchone()
+    assert (n, p_value_g2) == (5822, pytest.approx(chi2.sf(g2, 4), rel=1e-9))
     weighed = con.execute("FROM loglinear_fit('coil', ['A','D','G'], model='AD,G', weight='n')").fetchall()
     assert con.execute("FROM loglinear_fit('people', ['A','D','G'], model='AD,G')").fetchall() == weighed
 
@@ -95,7 +100,13 @@ def test_randomized_views_say_whether_a_model_is_preserved(con: duckdb.DuckDBPyC
         "SELECT p_value, fitted_to, chi2 FROM loglinear_fit('people_rr', ['A','B','E'], 'AB,AE', reconstruct='clipped')"
     ).fetchone()
     assert clipped[:2] == (None, "moment estimate, clipped at zero")
-    assert clipped[2] > 0
+    # χ² of the clipped moment estimate, by way of rr_reconstruct.
+    con.execute(
+        "CREATE TABLE clipped AS SELECT A, B, E, greatest(estimate, 0) AS w FROM rr_reconstruct('people_rr', ['A','B','E'])"
+    )
+    con.execute("CREATE TABLE scaled AS SELECT A, B, E, 5822 * w / (SELECT sum(w) FROM clipped) AS n FROM clipped")
+    by_hand = con.execute("SELECT chi2, n FROM loglinear_fit('scaled', ['A','B','E'], 'AB,AE', weight='n')").fetchone()
+    assert (clipped[2], 5822) == pytest.approx(by_hand)
 
 
 def test_expected_tables_give_the_original_model_back(con: duckdb.DuckDBPyConnection) -> None:
@@ -153,6 +164,7 @@ def test_too_many_cells_are_refused(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_a_slow_fit_warns(con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ppduck.kernels.loglinear._FIRST_ROUNDS", 2)
     monkeypatch.setattr("ppduck.kernels.loglinear._ROUNDS", 2)
     con.execute(
         "CREATE TABLE t AS SELECT hash(i) % 3 AS a, hash(i + 9) % 3 AS b, hash(i + 99) % 3 AS c FROM range(40) AS r(i)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import duckdb
 import pytest
 
@@ -20,6 +22,33 @@ def test_the_models_of_example_3(con: duckdb.DuckDBPyConnection) -> None:
     # Theorem 2: A and D must not stand in two terms; G may.
     assert [name for name in names if found[name][6]] == ["A,D,G", "AD,G", "AG,D", "DG,A", "AG,DG", "ADG"]
     assert [name for name in names if found[name][7]] == ["AD,G"]
+
+
+def test_criteria_and_what_was_fitted(con: duckdb.DuckDBPyConnection) -> None:
+    coil.table(con, "coil", "ADG", coil.ADG)
+    rows = con.execute(
+        "SELECT g2, df, aic, bic, fitted_to FROM loglinear_models('coil', ['A','D','G'], weight='n')"
+    ).fetchall()
+    for g2, df, aic, bic, fitted_to in rows:
+        assert (aic, bic) == (pytest.approx(g2 - 2 * df), pytest.approx(g2 - df * math.log(5822)))
+        assert fitted_to == "rows as they are"
+    coil.randomized(con, "published", "coil", {"A": 0.8, "D": 0.9, "G": 0.9})
+    design = "p={'A': 0.8, 'D': 0.9, 'G': 0.9}"
+    before = con.execute(
+        "SELECT model, fitted_to FROM loglinear_models('published', ['A','D','G'], weight='n') WHERE best"
+    ).fetchall()
+    assert before == [("AD,G", "rows as they are")]
+    through = con.execute(
+        f"SELECT model, chi2, fitted_to FROM loglinear_models('published', ['A','D','G'], weight='n', {design}, reconstruct='mle')"
+    ).fetchall()
+    one = con.execute(
+        f"SELECT chi2, fitted_to FROM loglinear_fit('published', ['A','D','G'], 'AD,AG', weight='n', {design}, reconstruct='mle')"
+    ).fetchone()
+    assert [row[1:] for row in through if row[0] == "AD,AG"] == [(pytest.approx(one[0]), one[1])]
+    clipped = con.execute(
+        f"SELECT DISTINCT aic, bic, best, p_value FROM loglinear_models('published', ['A','D','G'], weight='n', {design}, reconstruct='clipped')"
+    ).fetchall()
+    assert clipped == [(None, None, None, None)]
 
 
 @pytest.mark.parametrize(("columns", "models"), [(2, 2), (3, 9), (4, 114)])
@@ -63,6 +92,10 @@ def test_a_search_over_ten_columns(con: duckdb.DuckDBPyConnection) -> None:
             r"6 columns have too many models; up to 5 can be looked at so.*search := 'forward'",
         ),
         ("['a','b','c','d','e','f','g','h','i','j','k']", r"11 columns have too many models.*name fewer"),
+        (
+            "['a','b'], p=0.9, reconstruct='clipped', search='forward'",
+            r"a clipped table has no likelihood to search by",
+        ),
         ("['a','b'], search='sideways'", r"search takes one of 'all', 'forward', 'backward'"),
         ("['wide','w2','w3','w4']", r"114 models of 810,000 cells take too long; merge levels"),
     ],

@@ -21,7 +21,7 @@ def test_example_5_the_best_split_is_another_one(con: duckdb.DuckDBPyConnection)
     ]
     assert [row[5] for row in before] == [True, True]
     coil.randomized(con, "published", "coil", {"A": 0.6, "B": 0.9, "C": 1})
-    with pytest.warns(PpduckWarning, match=r'"A", "B" is randomized: neither the order of gini values nor'):
+    with pytest.warns(PpduckWarning, match=r'"A", "B" is randomized: the order of gini values and of naive Bayes'):
         after = con.execute(ask.format("published", ", p={'A': 0.6, 'B': 0.9, 'C': 1}")).fetchall()
     assert [(item, round(now, 2), round(then, 2)) for item, now, then, *_ in after] == [
         ("A", 0.35, 0.30),

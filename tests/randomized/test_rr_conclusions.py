@@ -133,7 +133,7 @@ def test_example_1_cosine_may_rise_and_chi2_may_not(con: duckdb.DuckDBPyConnecti
         coil.randomized(con, "published", "coil", {"A": p, "D": 0.9})
         published, says = con.execute(read.format("published", "chi2")).fetchone()
         assert published <= chi2
-        assert says == f"original >= {published:.6g}"
+        assert says == f"in expectation original >= {published:.6g}"
         value, says = con.execute(read.format("published", "cosine")).fetchone()
         assert says == "nothing"
         risen |= value > cosine
@@ -157,6 +157,28 @@ def test_example_2_the_order_of_odds_ratios_flips(con: duckdb.DuckDBPyConnection
     assert odds == [3.23, 3.94, 1.32, 1.14]
     assert read("first", "A", "B", "piatetsky_shapiro") > read("second", "I", "J", "piatetsky_shapiro")
     assert read("first_rr", "A", "B", "piatetsky_shapiro") > read("second_rr", "I", "J", "piatetsky_shapiro")
+
+
+def test_bounds_are_strengths(con: duckdb.DuckDBPyConnection) -> None:
+    """A negative φ bounds |φ|, an odds ratio below 1 its distance from 1; errors are those of the delta method."""
+    coil.table(con, "t", "ab", [100, 400, 300, 200])
+    rows = {
+        row[0]: row[1:]
+        for row in con.execute(
+            "SELECT measure, value, at_least, says, std_error FROM rr_conclusions('t', 'a', 'b', weight='n')"
+        ).fetchall()
+    }
+    value, at_least, says, error = rows["phi"]
+    assert value < 0
+    assert at_least == -value
+    assert says == f"in expectation |original| >= {-value:.6g}"
+    assert rows["odds_ratio"][1:3] == (
+        pytest.approx(1 - rows["odds_ratio"][0]),
+        f"in expectation |original - 1| >= {1 - rows['odds_ratio'][0]:.6g}",
+    )
+    assert error == pytest.approx(np.sqrt((1 - value**2) / 1000), rel=0.1)
+    independent = "SELECT std_error FROM rr_conclusions('(SELECT i % 2 AS a, i // 2 % 2 AS b FROM range(400) r(i))', 'a', 'b') WHERE measure = 'chi2'"
+    assert con.execute(independent).fetchone() == (None,)
 
 
 def test_nothing_is_read_of_the_design(survey: duckdb.DuckDBPyConnection) -> None:

@@ -37,6 +37,11 @@ def test_one_over_l_is_met_exactly_and_told_by_attribute_disclosure(
     ).fetchall()
     assert [row[0] for row in rows] == ["education", "marital_status", "sex", "race", "workclass"]
     assert [row[2] for row in rows] == [16, 7, 2, 5, 7]
+    assert [row[4] for row in rows] == [
+        pytest.approx((d - 1) ** 3 / (d * p - 1) ** 2 + 1)
+        for d, p in zip([16, 7, 2, 5, 7], [row[3] for row in rows], strict=True)
+    ]
+    assert {row[6] for row in rows} == {pytest.approx(1 / 3)}
     assert all(abs(row[5] - 1 / 3) < 1e-6 and row[7] == 0 for row in rows)
     assert (rows[-1][3] == 1.0) is (randomize == "qi")
     p = "{" + ", ".join(f"'{row[0]}': {row[3]!r}::DOUBLE" for row in rows) + "}"
@@ -94,6 +99,14 @@ def test_records_with_limits_of_their_own(small: duckdb.DuckDBPyConnection) -> N
     ).fetchall()
     assert risks[0][1] == pytest.approx(0.2, abs=1e-6)
     assert risks[1][1] <= 0.6 + 1e-6
+    assert {row[6] for row in rows} == {None}
+    # The strictest record of a cell decides, wherever it stands; and so for a second sensitive column.
+    mixed = "(SELECT *, CASE WHEN id % 50 = 0 THEN 0.15 ELSE 0.6 END AS mine FROM t)"
+    for sensitive in ("['s']", "['s2', 's']"):
+        found = small.execute(
+            f"SELECT max(max_risk), max(beyond) FROM rr_optimize('{mixed}', qi=['a','b'], sensitive={sensitive}, tau='mine') WHERE \"column\" = 's'"
+        ).fetchone()
+        assert found == (pytest.approx(0.15, abs=0.02), 0)
     assert (
         rows[0][8]
         < small.execute("SELECT objective FROM rr_optimize('t', qi=['a','b'], sensitive='s', tau=0.2)").fetchone()[0]
