@@ -42,7 +42,7 @@ FROM answer a JOIN truth t ON a.sex IS NOT DISTINCT FROM t.sex AND a.disease IS 
 ORDER BY ALL;
 
 -- 6. Is there a relation at all? The test is valid on the published rows, without p; it has less power.
-SELECT round(chi2, 1) AS chi2, df, p_value < 0.001 AS related, valid, round(power_lost, 3) AS power_lost
+SELECT round(chi2, 1) AS chi2, df, p_value < 0.001 AS related, valid, round(efficiency, 3) AS efficiency, round(power_lost, 3) AS power_lost
 FROM independence_test('patients_rr', 'age', 'disease');
 
 -- 7. What measures on published rows say of the original, whatever p was.

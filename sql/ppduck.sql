@@ -390,6 +390,7 @@ CREATE OR REPLACE MACRO _pp_l_diversity(origin, names, sensitive, wanted, factor
   || _pp_one_row('l_diversity',
        'distinct_l: fewest, entropy_l: spread, frequency_l: frequency, recursive_c: skew, "rows": n, groups: groups,'
        || ' homogeneous_rows: alike, holds_distinct: fewest >= wanted, holds_entropy: spread >= wanted,'
+       || ' holds_frequency: frequency >= wanted - 1e-9,'
        || ' holds_recursive: skew < factor', '_pp_rounded');
 
 CREATE OR REPLACE MACRO l_diversity(tbl, qi, sensitive, l := 2, c := NULL) AS TABLE

@@ -48,7 +48,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", type=Path, help="a file that DuckDB reads, such as adult.csv.gz")
     parser.add_argument("--qi", default="education,salary,sex,race", help="the quasi-identifiers")
     parser.add_argument("--sensitive", default="occupation", help="the sensitive column")
-    parser.add_argument("--l", default="2,3,4,5,6,7", help="limits: a sensitive value is learnt with 1/l at most")
+    parser.add_argument(
+        "--l",
+        default="2,3,4,5,6,7",
+        help="limits: a sensitive value is learnt with 1/l at most (but under entropy l-diversity)",
+    )
+    parser.add_argument(
+        "--order",
+        default="education=education_num",
+        help="columns whose levels have the order of another one, such as education=education_num (the default)",
+    )
     parser.add_argument("--methods", default=",".join(METHODS), help="some of " + ", ".join(METHODS))
     parser.add_argument("--runs", type=int, default=5, help="runs of methods that have chance in them (default 5)")
     parser.add_argument("--csv", type=Path, help="where to write all measures")
@@ -72,17 +81,27 @@ def _compare(given: argparse.Namespace) -> None:
             raise PpduckError(f"there is no folder {str(path.parent)!r} to write {path.name!r} in.")
     if given.plot is not None and given.plot.suffix.lower() not in PICTURES:
         raise PpduckError(f"--plot takes a file that ends in {', '.join(PICTURES)}, got {given.plot.name!r}.")
-    original = Original(given.file, _parts(given.qi), given.sensitive)
+    original = Original(given.file, _parts(given.qi), given.sensitive, _order(given.order))
     found = list(results(original, methods, limits, given.runs))
+    if not found:
+        raise PpduckError("no method can do any of these l; see above.")
     write_text(original, found, sys.stdout)
     if given.csv:
-        write_csv(found, given.csv)
+        write_csv(original, found, given.csv)
     if given.plot:
         draw(original, found, given.plot)
 
 
 def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _order(text: str) -> dict[str, str]:
+    parts = [part.partition("=") for part in _parts(text)]
+    for name, equal, by in parts:
+        if not (name and equal and by):
+            raise PpduckError(f"--order takes pairs such as education=education_num, got {name + equal + by!r}.")
+    return {name.strip(): by.strip() for name, _, by in parts}
 
 
 def _limits(text: str) -> list[int]:
@@ -92,7 +111,7 @@ def _limits(text: str) -> list[int]:
             raise PpduckError(f"--l takes whole numbers of 2 or more, such as 2,3,5; got {part!r}.")
     if not parts:
         raise PpduckError("--l is empty.")
-    return [int(part) for part in parts]
+    return list(dict.fromkeys(int(part) for part in parts))
 
 
 def _methods(text: str) -> list[str]:
@@ -101,14 +120,20 @@ def _methods(text: str) -> list[str]:
             raise PpduckError(f"there is no method {part!r}.{near_miss(part, METHODS)} Methods: {', '.join(METHODS)}.")
     if not _parts(text):
         raise PpduckError("--methods is empty.")
-    return _parts(text)
+    return list(dict.fromkeys(_parts(text)))
 
 
 def results(original: Original, methods: Sequence[str], limits: Sequence[int], runs: int) -> Iterable[Result]:
     true = original.counts / original.n
     for l in limits:  # noqa: E741
         for method in methods:
-            tables = [METHODS[method](original, l, run) for run in range(runs if method in BY_CHANCE else 1)]
+            try:
+                tables = [METHODS[method](original, l, run) for run in range(runs if method in BY_CHANCE else 1)]
+            except duckdb.InvalidInputException as error:
+                # One method that cannot do an l does not spoil what the others can.
+                reason = str(error).partition("PpduckError: ")[2] or str(error)
+                print(f"l = {l}, {method}: {reason.splitlines()[0]}", file=sys.stderr)
+                continue
             each = [_measured(true, table, original.n) for table in tables]
             names = each[0][0]
             pairs = each[0][1]
@@ -149,6 +174,14 @@ def write_text(original: Original, found: Sequence[Result], out: TextIO) -> None
     lines.append(["", "original", *[""] * 6, *(f"{whole[name]:.5f}" for name in MEASURES[6:])])
     lines += [[str(r.l), r.method, *(f"{r.measures[name]:.5f}" for name in MEASURES)] for r in found]
     _print(lines, out)
+    print(
+        "\nBase and CUBE errors and χ² are over cells that have rows; KL takes empty estimates for a tenth of a row.",
+        file=out,
+    )
+    print(
+        "Generalisation is strict Mondrian with uniform boxes; under entropy l-diversity the risk may exceed 1/l.",
+        file=out,
+    )
     print("\nU of every pair, times 100", file=out)
     names = original.columns
     pairs = list(combinations(range(len(names)), 2))
@@ -167,12 +200,18 @@ def _print(lines: Sequence[Sequence[str]], out: TextIO) -> None:
         print("  ".join(cells).rstrip(), file=out)
 
 
-def write_csv(found: Sequence[Result], path: Path) -> None:
+def write_csv(original: Original, found: Sequence[Result], path: Path) -> None:
+    """All measures, and U of every pair; the original has its U alone."""
+    true = fidelity.uncertainties(original.counts / original.n)
+    whole = _means(true, len(original.columns))
+    names = original.columns
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
-        out.writerow(["l", "method", "runs", *MEASURES])
+        out.writerow(["l", "method", "runs", *MEASURES, *(f"U {names[a]}-{names[b]}" for a, b in true)])
+        out.writerow(["", "original", "", *(whole.get(name, "") for name in MEASURES), *true.values()])
         for each in found:
-            out.writerow([each.l, each.method, each.runs, *(each.measures[name] for name in MEASURES)])
+            pairs = [each.pairs[pair] for pair in true]
+            out.writerow([each.l, each.method, each.runs, *(each.measures[name] for name in MEASURES), *pairs])
 
 
 def draw(original: Original, found: Sequence[Result], path: Path) -> None:
@@ -194,6 +233,7 @@ def draw(original: Original, found: Sequence[Result], path: Path) -> None:
             panel.axhline(true[name], color="0.4", linestyle="--", label="original")
         panel.set_title(title)
         panel.set_xlabel("l")
+        panel.set_xticks(sorted({each.l for each in found}))
         panel.set_ylim(bottom=0)
     panels[1, 2].legend()
     figure.savefig(path, dpi=75)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,18 @@ KEY = "_row"
 class Original:
     """The columns of a file that are compared, as texts, in a database of its own."""
 
-    def __init__(self, path: Path, qi: Sequence[str], sensitive: str) -> None:
+    def __init__(self, path: Path, qi: Sequence[str], sensitive: str, order: Mapping[str, str] | None = None) -> None:
         if not path.is_file():
             raise PpduckError(f"there is no file {str(path)!r}.")
         self.con: Any = ppduck.connect()
         self.con.execute("SET enable_progress_bar = false")
         file = sql.render(sql.text(str(path)))
         known = [str(row[0]) for row in self.con.execute(f"DESCRIBE FROM {file}").fetchall()]
+        if not qi:
+            raise PpduckError("--qi is empty; name the quasi-identifiers.")
         self.columns = [*qi, sensitive]
-        for name in self.columns:
+        order = {name: by for name, by in (order or {}).items() if name in self.columns}
+        for name in [*self.columns, *order.values()]:
             if name not in known:
                 raise PpduckError(
                     f"{path.name} has no column {name!r}.{near_miss(name, known)} Columns: {listed(known)}."
@@ -38,10 +41,10 @@ class Original:
             raise PpduckError("a column is named twice among --qi and --sensitive.")
         present = " AND ".join(f"{_name(name)} IS NOT NULL" for name in self.columns)
         texts = ", ".join(f"CAST({_name(name)} AS VARCHAR) AS {_name(name)}" for name in self.columns)
+        self.levels = [self._levels(name, order.get(name, name), file) for name in self.columns]
         self.con.execute(
             f"CREATE TABLE original AS SELECT row_number() OVER () AS {_name(KEY)}, {texts} FROM {file} WHERE {present}"
         )
-        self.levels = [self._levels(name) for name in self.columns]
         self.shape = tuple(map(len, self.levels))
         if prod(self.shape) > MOST_CELLS:
             raise PpduckError(f"the columns have {prod(self.shape):,} cells, more than {MOST_CELLS:,}; name fewer.")
@@ -56,8 +59,12 @@ class Original:
     def sensitive(self) -> str:
         return self.columns[-1]
 
-    def _levels(self, name: str) -> list[str]:
-        rows = self.con.execute(f"SELECT DISTINCT {_name(name)} FROM original ORDER BY 1").fetchall()
+    def _levels(self, name: str, by: str, file: str) -> list[str]:
+        """The levels as texts, in the order of their type or of another column."""
+        own, other = _name(name), _name(by)
+        rows = self.con.execute(
+            f"SELECT CAST({own} AS VARCHAR) FROM {file} WHERE {own} IS NOT NULL GROUP BY {own} ORDER BY min({other}), 1"
+        ).fetchall()
         return [str(row[0]) for row in rows]
 
     def table(self, source: str, columns: Sequence[str]) -> Array:

@@ -60,6 +60,8 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     refuse_overlap(named.faults, {"qi": named.qi, "sensitive": sensitive, "drop": drop}, "qi")
     if "l" in given and "sensitive" not in given:
         named.faults.add("l needs the column that is to be diverse: sensitive := '…'.")
+    if "sensitive" in given and "l" not in given:
+        named.faults.add("sensitive is given without l, which says how diverse it must be; give l, or leave it out.")
     if "diversity" in given and "l" not in given:
         named.faults.add("diversity says what l means, and l is not given; leave it out for k-anonymity alone.")
     if given.get(GROUP_ID):
@@ -70,6 +72,13 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
             named.faults.add(_unfit(column.name, column.type))
     named.faults.raise_if_any()
     return _Generalization(named, sensitive if "l" in given else [], [c.name for c in drop], given).statement()
+
+
+def _unambiguous(text: str) -> str:
+    """A level in quotes where it could be taken for a list of levels, or for all of them."""
+    return (
+        f"CASE WHEN contains({text}, '{BETWEEN}') OR {text} = '{ALL}' THEN concat('\"', {text}, '\"') ELSE {text} END"
+    )
 
 
 def _is_range(type_: str) -> bool:
@@ -187,7 +196,8 @@ class _Generalization:
         """Of each category all levels in their order, in one row; NULL where a column is none."""
         found = []
         for j in self.columns:
-            pairs = f'SELECT DISTINCT "_pp_c{j}" AS "_pp_c", CAST("_pp_q{j}" AS VARCHAR) AS "_pp_text" FROM "_pp_cells"'
+            own = _unambiguous(f'CAST("_pp_q{j}" AS VARCHAR)')
+            pairs = f'SELECT DISTINCT "_pp_c{j}" AS "_pp_c", {own} AS "_pp_text" FROM "_pp_cells"'
             condition = f" WHERE {sql.render(self._is_category(sql.column(f'_pp_q{j}'), j))}"
             found.append(f'(SELECT list("_pp_text" ORDER BY "_pp_c" ASC) FROM ({pairs}{condition})) AS "_pp_l{j}"')
         return f"SELECT {', '.join(found)}"
@@ -205,9 +215,11 @@ class _Generalization:
             code, text = f'"_pp_c{j}"', f'CAST("_pp_q{j}" AS VARCHAR)'
             bounds += [f'min({code}) AS "_pp_low{j}"', f'max({code}) AS "_pp_high{j}"']
             bounds += [f'arg_min({text}, {code}) AS "_pp_from{j}"', f'arg_max({text}, {code}) AS "_pp_to{j}"']
+            first = _unambiguous(f'"_pp_from{j}"')
+            one = f'CASE WHEN "_pp_l{j}" IS NULL THEN "_pp_from{j}" ELSE {first} END'
             low, high, levels = f'"_pp_low{j}"', f'"_pp_high{j}"', f'"_pp_l{j}"'
             texts.append(
-                f'CASE WHEN {low} = {high} THEN "_pp_from{j}" '
+                f"CASE WHEN {low} = {high} THEN {one} "
                 f'WHEN {levels} IS NULL THEN concat("_pp_from{j}", \'{UPTO}\', "_pp_to{j}") '
                 f"WHEN {high} - {low} + 1 = len({levels}) THEN '{ALL}' "
                 f"ELSE array_to_string(list_slice({levels}, {low}, {high}), '{BETWEEN}') END AS \"_pp_t{j}\""

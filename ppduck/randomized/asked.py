@@ -268,14 +268,14 @@ class _Reader:
                     "the query asks for all columns; single records cannot be answered, only counts."
                 )
             value = bare(item)
+            if isinstance(value, exp.Grouping):
+                found.append((self._free(item.alias or "grouping", names), self._grouping(groups, value)))
+                names.add(folded(found[-1][0]))
+                continue
             if self._is_aggregate(value):
                 name = self._free(item.alias or name_of(value), names)
                 found.append((name, aggregate(self.faults, name, value, self._is_flag)))
                 names |= {folded(part) for part in outputs(name)}
-                continue
-            if isinstance(value, exp.Grouping):
-                found.append((self._free(item.alias or "grouping", names), self._grouping(groups, value)))
-                names.add(folded(found[-1][0]))
                 continue
             if value not in groups:
                 raise self.faults.refuse(

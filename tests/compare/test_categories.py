@@ -54,6 +54,9 @@ def test_text_csv_and_picture(file: Path, tmp_path: Path) -> None:
     assert sum(line.startswith(("2 ", "3 ")) for line in lines) == 2 * 2 * len(METHODS)
     with table.open(encoding="utf-8") as rows:
         found = list(csv.DictReader(rows))
+    first, *found = found
+    assert (first["method"], first["variational"]) == ("original", "")
+    assert float(first["U a-s"]) > 0
     assert [(row["l"], row["method"]) for row in found] == [(limit, method) for limit in "23" for method in METHODS]
     assert [row["runs"] for row in found[:5]] == ["2", "2", "2", "1", "1"]
     assert all(float(row[name]) >= 0 for row in found for name in MEASURES)
@@ -86,9 +89,28 @@ def test_a_box_of_one_cell_is_the_truth(tmp_path: Path) -> None:
         np.testing.assert_allclose(METHODS[name](original, 2, 0), original.counts / original.n)
 
 
+def test_levels_have_the_order_of_another_column(tmp_path: Path) -> None:
+    path = tmp_path / "grades.csv"
+    path.write_text(
+        "grade,years,s\n" + "\n".join(["tenth,10,x", "fifth,5,y", "doctor,20,x", "first,1,z"]) + "\n", encoding="utf-8"
+    )
+    assert Original(path, ["grade"], "s").levels[0] == ["doctor", "fifth", "first", "tenth"]
+    assert Original(path, ["grade"], "s", {"grade": "years", "other": "years"}).levels[0] == [
+        "first",
+        "fifth",
+        "tenth",
+        "doctor",
+    ]
+
+
 def test_section_5_3_on_adult(reference_data: Path) -> None:
     """At equal risk randomization keeps more than Anatomy and generalisation; what README prints comes from here."""
-    original = Original(reference_data / "adult.csv.gz", ["education", "salary", "sex", "race"], "occupation")
+    original = Original(
+        reference_data / "adult.csv.gz",
+        ["education", "salary", "sex", "race"],
+        "occupation",
+        {"education": "education_num"},
+    )
     found = {each.method: each.measures for each in results(original, list(METHODS), [3], runs=1)}
     best = found["RR-QI (mle)"]
     for rival in ("Anatomy", "Generalisation"):
@@ -118,6 +140,10 @@ def test_section_5_3_on_adult(reference_data: Path) -> None:
         (["--plot", "x.gif"], "--plot takes a file that ends in"),
         (["--csv", "nowhere/x.csv"], "there is no folder 'nowhere'"),
         (["--l", "50"], "no parameters reach a risk of 0.02"),
+        (["--l", "50"], "no method can do any of these l"),
+        (["--qi", ","], "--qi is empty"),
+        (["--order", "a"], "--order takes pairs such as education=education_num"),
+        (["--order", "a=z"], "has no column 'z'"),
     ],
 )
 def test_what_is_refused(file: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:

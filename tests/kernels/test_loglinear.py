@@ -96,24 +96,25 @@ def through(counts: np.ndarray, matrices: list[np.ndarray], model: Generators) -
     return fitted_through(counts.astype(float), matrices, model, saturated)
 
 
-@pytest.mark.parametrize(("p", "n"), [(0.6, 100), (0.55, 500)])
+@pytest.mark.parametrize(("p", "n"), [(0.6, 100), (0.7, 200)])
 def test_few_rows_and_strong_randomization_do_not_reject_too_often(p: float, n: int) -> None:
     rng = np.random.default_rng(13)
     model: Generators = ((0, 1), (0, 2))
     population, _ = fit(rng.uniform(1, 4, (2, 2, 2)), model)
     matrices = [uniform(p, 2)] * 3
     expected = along_axes(population / population.sum(), matrices).ravel()
-    found = [through(rng.multinomial(n, expected).reshape(2, 2, 2), matrices, model) for _ in range(40)]
-    assert np.mean([each.p_value < 0.05 for each in found]) <= 0.1
-    assert np.mean([each.p_value_g2 < 0.05 for each in found]) <= 0.1
+    found = [through(rng.multinomial(n, expected).reshape(2, 2, 2), matrices, model) for _ in range(15)]
+    assert sum(each.p_value < 0.05 for each in found) <= 2
+    assert sum(each.p_value_g2 < 0.05 for each in found) <= 2
 
 
 def test_a_wider_model_never_fits_worse_through_matrices() -> None:
     rng = np.random.default_rng(17)
     matrices = [uniform(0.6, 2)] * 3
-    for _ in range(10):
-        counts = rng.integers(10, 40, (2, 2, 2))
-        g2 = {model: through(counts, matrices, model).g2 for model in all_models(3)}
+    for _ in range(3):
+        counts = rng.integers(10, 40, (2, 2, 2)).astype(float)
+        saturated, _ = Reconstruction(counts, tuple(matrices)).estimate("mle")
+        g2 = {model: fitted_through(counts, matrices, model, saturated).g2 for model in all_models(3)}
         for one, two in combinations(g2, 2):
             if terms_of(one) < terms_of(two):
                 assert g2[two] <= g2[one] + 0.02, (one, two)

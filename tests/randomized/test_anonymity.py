@@ -30,7 +30,7 @@ K_ANONYMITY = {
 L_DIVERSITY = {
     **{"distinct_l": "BIGINT", "entropy_l": "DOUBLE", "frequency_l": "DOUBLE", "recursive_c": "DOUBLE"},
     **dict.fromkeys(("rows", "groups", "homogeneous_rows"), "BIGINT"),
-    **dict.fromkeys(("holds_distinct", "holds_entropy", "holds_recursive"), "BOOLEAN"),
+    **dict.fromkeys(("holds_distinct", "holds_entropy", "holds_frequency", "holds_recursive"), "BOOLEAN"),
 }
 T_CLOSENESS = {"t": "DOUBLE", "mean_t": "DOUBLE", "rows": "BIGINT", "groups": "BIGINT", "measure": "VARCHAR"}
 
@@ -115,6 +115,7 @@ def diversity(
         "homogeneous_rows": sum(int(r.sum()) for r in found if len(r) == 1),
         "holds_distinct": all(len(r) >= wanted for r in found),
         "holds_entropy": spread >= math.log(wanted) - 1e-9,
+        "holds_frequency": all(r[0] * wanted <= r.sum() * (1 + 1e-9) for r in found),
         "holds_recursive": None if c is None else all(r[0] < c * r[wanted - 1 :].sum() for r in found),
     }
 
@@ -170,7 +171,13 @@ def test_the_published_table_is_4_anonymous_and_2_diverse(plain: duckdb.DuckDBPy
             "rows": 8,
             "groups": 2,
         },
-        **{"homogeneous_rows": 0, "holds_distinct": True, "holds_entropy": False, "holds_recursive": None},
+        **{
+            "homogeneous_rows": 0,
+            "holds_distinct": True,
+            "holds_entropy": False,
+            "holds_frequency": False,
+            "holds_recursive": None,
+        },
     }
     assert line(plain, f"t_closeness({text(PATIENTS)}, ['age'], 'disease')") == {
         **{"t": 0.125, "mean_t": 0.125, "rows": 8, "groups": 2, "measure": "variational"},

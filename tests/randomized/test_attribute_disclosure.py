@@ -114,9 +114,9 @@ def test_the_domain_is_that_of_the_mask(con: duckdb.DuckDBPyConnection) -> None:
     assert by_enum == con.execute(told.format(text, ", levels={'g': ['u','v','w','x','y','z']}")).fetchone()[0]
     assert by_enum > con.execute(told.format(text, "")).fetchone()[0] + 0.01
     levels = con.execute(
-        "SELECT levels, max_risk FROM rr_optimize('t', qi='g', sensitive='s', tau=0.3) WHERE \"column\" = 'g'"
+        "SELECT levels, max_risk FROM rr_optimize('t', qi='g', sensitive='s', tau=0.4) WHERE \"column\" = 'g'"
     ).fetchone()
-    assert levels == (6, pytest.approx(0.3, abs=1e-6))
+    assert levels == (6, pytest.approx(0.4, abs=1e-6))
     with pytest.raises(duckdb.InvalidInputException, match="rows hold a value that is none of the levels"):
         con.execute(told.format(text, ", levels={'g': ['u','v']}"))
 
@@ -129,7 +129,7 @@ def test_weights_need_not_be_whole_but_must_be_numbers(patients: duckdb.DuckDBPy
     total = "SELECT records, mean_risk FROM attribute_disclosure('{}', qi='gender', sensitive='disease', p=0.9, weight='n', per='maximum')"
     one, two = (patients.execute(total.format(table)).fetchone() for table in ("patients", "fractions"))
     assert (10 * two[0], two[1]) == pytest.approx(one)
-    for bad in ("NULL", "-1", "'inf'::DOUBLE", "'many'"):
+    for bad in ("NULL", "'-1'", "'inf'", "'many'"):
         source = (
             f"(SELECT gender, disease, CASE WHEN n > 40 THEN {bad} ELSE n::VARCHAR END AS n FROM patients)".replace(
                 "'", "''"
@@ -166,14 +166,6 @@ def test_null_is_an_error_unless_told(con: duckdb.DuckDBPyConnection) -> None:
         "SELECT count(risk_s), count(risk_s2) FROM attribute_disclosure('t', qi='a', sensitive=['s','s2'], p=0.9, per='record', on_null='drop')"
     ).fetchone()
     assert risks == (48, 48)
-
-
-def test_rows_with_null_have_no_risk(con: duckdb.DuckDBPyConnection) -> None:
-    con.execute("CREATE TABLE t AS SELECT CASE WHEN i % 5 > 0 THEN i % 2 END AS a, i % 3 AS s FROM range(60) AS r(i)")
-    found = con.execute(
-        "SELECT count(*), count(risk), count(a) FROM attribute_disclosure('t', qi='a', sensitive='s', p=0.9, per='record')"
-    ).fetchone()
-    assert found == (60, 48, 48)
 
 
 @pytest.mark.parametrize(
