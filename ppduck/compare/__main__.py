@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from ppduck.compare.methods import chosen
-from ppduck.compare.report import draw, means_of, write_csv, write_text
+from ppduck.compare.report import draw, means_of, refuse_unwritable, write_csv, write_text
 from ppduck.compare.scoring import Table, runs_of
 from ppduck.compare.search import trials, write_search
 from ppduck.errors import PpduckError
@@ -21,7 +21,6 @@ CENSUS = [
     "AFNLWGT", "AGI", "EMCONTRB", "FEDTAX", "PTOTVAL", "STATETAX", "TAXINC",
     "POTHVAL", "INTVAL", "PEARNVAL", "FICA", "WSALVAL", "ERNVAL",
 ]  # fmt: skip
-PICTURES = (".png", ".svg", ".pdf")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,7 +55,9 @@ def _compare(given: argparse.Namespace) -> None:
     methods = chosen(_parts(given.methods))
     if not methods:
         raise PpduckError("--methods is empty.")
-    _refuse_unwritable(given)
+    refuse_unwritable(given.csv, given.plot)
+    if given.search and (given.csv or given.plot):
+        raise PpduckError("--search prints what it finds; --csv and --plot are for comparisons.")
     table = Table(given.file, _parts(given.columns) if given.columns else None)
     known = _known(given.known, len(table.columns))
     if given.search:
@@ -72,17 +73,6 @@ def _compare(given: argparse.Namespace) -> None:
         write_csv(found, given.csv)
     if given.plot:
         draw(means, given.plot)
-
-
-def _refuse_unwritable(given: argparse.Namespace) -> None:
-    """Before hours of runs, not after them."""
-    for path in (given.csv, given.plot):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise PpduckError(f"there is no folder {str(path.parent)!r} to write {path.name!r} in.")
-        if path is not None and given.search:
-            raise PpduckError("--search prints what it finds; --csv and --plot are for comparisons.")
-    if given.plot is not None and given.plot.suffix.lower() not in PICTURES:
-        raise PpduckError(f"--plot takes a file that ends in {', '.join(PICTURES)}, got {given.plot.name!r}.")
 
 
 def _parts(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from typing import TextIO
 import duckdb
 
 from ppduck.compare.releases import BY_CHANCE, METHODS, Original
+from ppduck.compare.report import refuse_unwritable
 from ppduck.errors import PpduckError, near_miss
 from ppduck.kernels import fidelity
 from ppduck.values import Array
@@ -26,7 +27,6 @@ PANELS = {
     "base_error": "error of base queries", "cube_error": "error of CUBE queries", "U_qi_s": "mean U, QI and sensitive",
     "U_qi_qi": "mean U, QI and QI",
 }  # fmt: skip
-PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,7 @@ def _compare(given: argparse.Namespace) -> None:
     methods = _methods(given.methods)
     if given.runs < 1:
         raise PpduckError(f"--runs must be at least 1, got {given.runs}.")
-    for path in (given.csv, given.plot):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise PpduckError(f"there is no folder {str(path.parent)!r} to write {path.name!r} in.")
-    if given.plot is not None and given.plot.suffix.lower() not in PICTURES:
-        raise PpduckError(f"--plot takes a file that ends in {', '.join(PICTURES)}, got {given.plot.name!r}.")
+    refuse_unwritable(given.csv, given.plot)
     original = Original(given.file, _parts(given.qi), given.sensitive, _order(given.order))
     found = list(results(original, methods, limits, given.runs))
     if not found:

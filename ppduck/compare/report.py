@@ -13,6 +13,17 @@ from ppduck.compare.methods import PUBLISHED, Method
 from ppduck.compare.scoring import MEASURES, OWN, Run
 from ppduck.errors import PpduckError
 
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def refuse_unwritable(table: Path | None, picture: Path | None) -> None:
+    """Before hours of runs, not after them: files that could not be written."""
+    for path in (table, picture):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise PpduckError(f"there is no folder {str(path.parent)!r} to write {path.name!r} in.")
+    if picture is not None and picture.suffix.lower() not in PICTURES:
+        raise PpduckError(f"--plot takes a file that ends in {', '.join(PICTURES)}, got {picture.name!r}.")
+
 
 @dataclass(frozen=True)
 class Mean:

@@ -135,7 +135,7 @@ class InfeasibleError(Exception):
     """No p meets the limits; the worst cell by its place among all cells."""
 
     def __init__(self, cell: int, least: float) -> None:
-        super().__init__(cell)
+        super().__init__(f"cell {cell} has a risk of {least:.4g} at least")
         self.cell, self.least = cell, least
 
 

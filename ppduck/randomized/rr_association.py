@@ -73,7 +73,7 @@ def solve(
         error = measure_error(name, measure, found, estimate, covariance, level)
         naive = association.value(measure, found.observed, found.n)
         row = (value, error, value - reach * error, value + reach * error, naive)
-        rows.append({"measure": name, **dict(zip(_NUMBERS, map(_known, row), strict=True))})
+        rows.append({"measure": name, **dict(zip(_NUMBERS, map(known, row), strict=True))})
     return rows
 
 
@@ -103,7 +103,7 @@ def _rejects_independence(found: Reconstruction, level: float) -> bool:
 _NUMBERS = ("estimate", "std_error", "lower", "upper", "naive")
 
 
-def _known(value: float) -> float | None:
+def known(value: float) -> float | None:
     """NULL rather than NaN for what is not defined."""
     return None if math.isnan(value) else value
 

@@ -28,7 +28,7 @@ from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
 from ppduck.randomized import cells, tables
-from ppduck.randomized.rr_association import measure_error
+from ppduck.randomized.rr_association import known, measure_error
 from ppduck.values import Array
 
 NAME = "rr_conclusions"
@@ -112,7 +112,7 @@ def solve(
         value = association.value(measure, found.observed, found.n)
         error = measure_error(name, measure, found, found.observed)
         said = _said(name, value, laws.get(name), spec["who"])
-        rows.append({"measure": name, "value": _known(value), "std_error": _known(error), **said})
+        rows.append({"measure": name, "value": known(value), "std_error": known(error), **said})
     return [*rows, _test(found.counts)]
 
 
@@ -146,10 +146,6 @@ def _said(name: str, value: float, law: Law | None, who: str) -> dict[str, Any]:
         "order_of_pairs": order,
         "reference": f"Guo (2010), {law.reference}",
     }
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 FUNCTION = register(

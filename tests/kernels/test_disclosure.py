@@ -142,6 +142,6 @@ def test_no_limit_needs_no_randomization() -> None:
 def test_what_cannot_be_reached_is_named() -> None:
     places = [np.array([0, 0, 1, 1, 1]), np.array([0, 0, 0, 1, 1])]
     population = population_of((2,), (2,), places, np.ones(5))
-    with pytest.raises(InfeasibleError) as caught:
+    with pytest.raises(InfeasibleError, match="cell 0 has a risk of 1 at least") as caught:
         optimum(Problem(population, (False, True), (np.full(3, 0.5),)))
     assert (caught.value.cell, caught.value.least) == (0, pytest.approx(1.0))
