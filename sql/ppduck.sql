@@ -1,4 +1,5 @@
--- Tables of counts, anonymity of groups, randomized response and its privacy in plain DuckDB SQL, without Python.
+-- Tables of counts, anonymity of groups, randomized response and its privacy, and exact masking of a few numbers in
+-- plain DuckDB SQL, without Python.
 -- In the DuckDB shell: .read sql/ppduck.sql
 --   FROM association_measures('survey', 'smokes', 'drinks')
 --   FROM chi2_independence('survey.csv', ['smokes', 'drinks', 'region'])
@@ -7,6 +8,7 @@
 --   FROM k_anonymity('patients', ['zip', 'age'], k := 5)
 --   FROM l_diversity('patients', ['zip', 'age'], 'disease', l := 3, c := 2)
 --   FROM t_closeness('patients', ['zip', 'age'], 'salary', ordered := true)
+--   FROM egadp_plain('customers', ['x1', 'x2'], secret := getenv('PPDUCK_SECRET'), key := 'id', nonconf := ['s1', 's2'])
 -- tbl is a table name, a SELECT in parentheses or a file name, and columns are named by strings. Arguments are
 -- positional or named by :=, as in rr_privacy(p := 0.9, levels := 2): a macro cannot take p = 0.9.
 
@@ -458,3 +460,175 @@ CREATE OR REPLACE MACRO t_closeness(tbl, qi, sensitive, ordered := false) AS TAB
                   THEN 'ordered must be true or false. Say whether the levels of sensitive have an order.' END),
     _pp_t_closeness(CAST(tbl AS VARCHAR), _pp_names(qi), CAST(sensitive AS VARCHAR),
                     TRY_CAST(CAST(ordered AS VARCHAR) AS BOOLEAN))));
+
+-- Exact masking, egadp_plain: means and covariances of conf and nonconf stay as they are, and given nonconf the masked
+-- values tell nothing about conf by any linear prediction (EGADP, by Muralidhar & Sarathy 2005). conf and nonconf are up
+-- to five numeric columns each, and nonconf is none by default. The other columns come out as they are.
+-- The secret keys the noise: with it the noise can be computed, and from that the original values. Written into a query
+-- it stands in its text, and so in histories, logs and error messages. getenv('PPDUCK_SECRET') of DuckDB's shell, or
+-- getvariable('secret') after SET VARIABLE, keeps it out of the query.
+
+CREATE OR REPLACE MACRO _pp_names_or_one(columns) AS
+  CASE WHEN typeof(columns) = 'VARCHAR' THEN [CAST(columns AS VARCHAR)] ELSE TRY_CAST(columns AS VARCHAR[]) END;
+
+CREATE OR REPLACE MACRO _pp_sorted(columns) AS
+  -- Two ways to write one release must not have noise of their own.
+  list_sort(_pp_names_or_one(columns));
+
+CREATE OR REPLACE MACRO _pp_joined(texts) AS
+  -- With their lengths, so that no two lists of texts give the same text.
+  array_to_string(list_transform(texts, lambda part: length(part) || ':' || part), ',');
+
+CREATE OR REPLACE MACRO _pp_repeat(pattern, size) AS
+  -- The pattern once for each of 1, 2, ..., size, which takes the place of #.
+  array_to_string(list_transform(range(1, size + 1), lambda place: replace(pattern, '#', CAST(place AS VARCHAR))), ', ');
+
+CREATE OR REPLACE MACRO _pp_egadp_problem(origin, conf, open, keys, secret, kind) AS
+  coalesce(
+    _pp_source_problem(origin),
+    _pp_names_problem(conf, parameter := 'conf'),
+    _pp_names_problem(open, parameter := 'nonconf'),
+    CASE WHEN len(conf) NOT BETWEEN 1 AND 5
+         THEN 'conf names ' || len(conf) || ' columns, and one to five can be masked here. Name one to five, or use egadp_mask of ppduck.'
+         WHEN len(open) > 5
+         THEN 'nonconf names ' || len(open) || ' columns, and five at most can be used here. Name fewer, or use egadp_mask of ppduck.'
+         WHEN list_has_any(list_transform(conf, lambda nm: lower(nm)), list_transform(open, lambda nm: lower(nm)))
+         THEN 'a column is in conf and in nonconf. Leave it out of one of them.'
+         WHEN keys IS NULL OR len(keys) = 0
+         THEN 'key is missing. Name the column or columns that identify a row, or ''rowid'' for a table without.' END,
+    _pp_names_problem(keys, parameter := 'key'),
+    CASE WHEN secret IS NULL OR kind <> 'VARCHAR'
+         THEN 'secret is missing. Give a text of 16 characters or more that nobody can guess, and keep it.'
+         WHEN length(secret) < 16
+         THEN 'secret has only ' || length(secret) || ' characters. Give 16 or more that nobody can guess, and keep them.' END);
+
+CREATE OR REPLACE MACRO _pp_egadp_rows(origin, names, keys) AS
+  -- Internal columns come first: a column of the user's that is called like one is renamed, and not taken for it.
+  'SELECT ' || array_to_string(list_transform(keys, lambda nm: replace(
+       'length(CAST(# AS VARCHAR)) || '':'' || CAST(# AS VARCHAR)', '#', '_pp_given.' || _pp_ident(nm))), ' || '','' || ')
+  || ' AS _pp_key, '
+  -- A cast that fails would print the value.
+  || array_to_string(list_transform(names, lambda nm, k: 'TRY_CAST(_pp_given.' || _pp_ident(nm) || ' AS DOUBLE) AS _pp_x' || k), ', ')
+  || ', _pp_given.* FROM ' || _pp_source(origin) || ' AS _pp_given';
+
+CREATE OR REPLACE MACRO _pp_egadp_first(names) AS
+  'SELECT count(*) AS n, count(_pp_key) AS keyed, count(DISTINCT _pp_key) AS keys, ['
+  || array_to_string(list_transform(names, lambda nm: 'any_value(typeof(' || _pp_ident(nm) || '))'), ', ') || '] AS kinds, ['
+  || array_to_string(list_transform(names, lambda nm: 'count(' || _pp_ident(nm) || ')'), ', ') || '] AS present, ['
+  || _pp_repeat('count(*) FILTER (isfinite(_pp_x#))', len(names)) || '] AS finite, ['
+  || _pp_repeat('avg(_pp_x#) FILTER (isfinite(_pp_x#))', len(names)) || '] AS centre, ['
+  || _pp_repeat('stddev_samp(_pp_x#) FILTER (isfinite(_pp_x#))', len(names)) || '] AS spread, bit_xor(hash(_pp_key, '
+  || _pp_repeat('_pp_x#', len(names)) || ')) AS digest FROM _pp_rows';
+
+CREATE OR REPLACE MACRO _pp_egadp_refusals(names, fewest) AS
+  'WHEN n < ' || fewest || ' THEN error(''egadp_plain: '' || n || '' rows are too few. With these columns at least '
+  || fewest || ' are needed.'')'
+  || array_to_string(list_transform(names, lambda nm, k: replace(replace(
+       ' WHEN NOT regexp_matches(kinds[#], ''^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*)$'')'
+       || ' THEN error(''egadp_plain: column '' || ~ || '' is of type '' || kinds[#] || '', and only numbers can be used. Leave it out.'')'
+       || ' WHEN present[#] < n THEN error(''egadp_plain: column '' || ~ || '' is NULL in '' || (n - present[#]) || '' of '' || n'
+       || ' || '' rows. Leave these rows out by giving tbl as (SELECT * FROM ... WHERE ... IS NOT NULL).'')'
+       || ' WHEN finite[#] < n THEN error(''egadp_plain: column '' || ~ || '' holds NaN or infinity. Leave these rows out.'')'
+       || ' WHEN NOT spread[#] > 0 THEN error(''egadp_plain: column '' || ~ || '' is constant. Leave it out.'')',
+       '#', CAST(k AS VARCHAR)), '~', _pp_literal(_pp_ident(nm)))), '')
+  || ' WHEN keyed < n THEN error(''egadp_plain: key is NULL in '' || (n - keyed) || '' of '' || n || '' rows. Every row needs a key.'')'
+  || ' WHEN keys < n THEN error(''egadp_plain: key is not unique: '' || n || '' rows have '' || keys'
+  || ' || '' keys, and rows of one key would share their noise. Name columns that identify a row.'')';
+
+CREATE OR REPLACE MACRO _pp_egadp_noisy(p, q) AS
+  -- Numbers in units of their standard deviation. A hash gives two numbers of 52 bits inside (0, 1), and these two
+  -- normals by Box and Muller's transform: one for each of two columns.
+  'SELECT ' || _pp_repeat('(_pp_x# - _pp_m#) / _pp_d# AS _pp_z#', p + q) || ', '
+  || array_to_string(list_transform(range(1, q + 1), lambda place: replace(
+       'sqrt(-2 * ln((CAST(''0x'' || substr(#, 1, 13) AS BIGINT) + 0.5e0) / 4503599627370496)) * '
+       || CASE WHEN place % 2 = 1 THEN 'cos' ELSE 'sin' END
+       || '(2 * pi() * (CAST(''0x'' || substr(#, 14, 13) AS BIGINT) + 0.5e0) / 4503599627370496) AS _pp_z' || (p + q + place),
+       '#', '_pp_h' || (place + 1) // 2)), ', ')
+  || ', * EXCLUDE (_pp_tweak, _pp_n, _pp_key, ' || _pp_repeat('_pp_x#, _pp_m#, _pp_d#', p + q) || ', '
+  || _pp_repeat('_pp_h#', (q + 1) // 2) || ') FROM (SELECT '
+  || _pp_repeat('sha256(_pp_tweak || ''#:'' || _pp_key) AS _pp_h#', (q + 1) // 2) || ', * FROM _pp_checked, _pp_rows)';
+
+CREATE OR REPLACE MACRO _pp_egadp_moments(size) AS
+  -- The covariances of all columns, row by row, and behind each row one of the identity.
+  'SELECT [' || _pp_repeat('avg(_pp_z#)', size) || '] AS means, [' || _pp_repeat('max(abs(_pp_z#))', size) || '] AS peaks, ['
+  || array_to_string(list_transform(range(2 * size * size), lambda place:
+       CASE WHEN place % (2 * size) < size
+            THEN 'covar_samp(_pp_z' || (1 + least(place // (2 * size), place % (2 * size)))
+                 || ', _pp_z' || (1 + greatest(place // (2 * size), place % (2 * size))) || ')'
+            WHEN place % (2 * size) - size = place // (2 * size) THEN '1e0' ELSE '0e0' END), ', ')
+  || '] AS a FROM _pp_noisy';
+
+CREATE OR REPLACE MACRO _pp_egadp_solve(p, q) AS
+  -- Elimination takes the columns [S, X, V] apart into orthogonal directions, one for each column: in a, the row of a
+  -- direction says how much of it every column has and, behind that, of which columns it is made. A masked column has
+  -- the directions of S as X has them and, where X has its own, those of V, stretched to the same length.
+  -- (It is the Cholesky factor of the covariance with the part of X in the place of that of V.)
+  replace(replace(replace(replace(
+    '_pp_eliminated(k, a) AS (SELECT 0, a FROM _pp_moments UNION ALL SELECT k + 1, list_transform(range(@size * @width), lambda c:'
+    || ' a[c + 1] - CASE WHEN c // @width > k'
+    || ' THEN a[c // @width * @width + k + 1] / a[k * @width + k + 1] * a[k * @width + c % @width + 1] ELSE 0 END)'
+    || ' FROM _pp_eliminated WHERE k < @size - 1), '
+    || '_pp_factor AS (SELECT a, list_transform(range(@size), lambda c: a[c * @width + c + 1]) AS pivots'
+    || ' FROM _pp_eliminated WHERE k = @size - 1), '
+    || '_pp_terms AS (SELECT j, t, sum(a[i * @width + @p + j + 1] / pivots[i + 1] * CASE WHEN i < @p THEN a[i * @width + @size + t + 1]'
+    || ' ELSE sqrt(greatest(pivots[i + 1] / pivots[i + @q + 1], 0)) * a[(i + @q) * @width + @size + t + 1] END) AS weight'
+    || ' FROM _pp_factor, range(@q) AS of_conf(j), range(@size) AS of_columns(t), range(@p + @q) AS of_directions(i)'
+    || ' WHERE i <= @p + j GROUP BY j, t), _pp_weights AS (SELECT list(weight ORDER BY j ASC, t ASC) AS b FROM _pp_terms)',
+    '@size', CAST(p + 2 * q AS VARCHAR)), '@width', CAST(2 * (p + 2 * q) AS VARCHAR)), '@p', CAST(p AS VARCHAR)), '@q', CAST(q AS VARCHAR));
+
+CREATE OR REPLACE MACRO _pp_egadp_unsolvable(names, p) AS
+  -- 0.95 is the leverage from which on a row is its own prediction.
+  array_to_string(list_transform(names, lambda nm, k: replace(replace(
+    CASE WHEN k <= p
+         THEN 'WHEN 1e0 / _pp_n + peaks[#] * peaks[#] / (_pp_n - 1) > 0.95 THEN error(''egadp_plain: a row lies so far out in nonconf column '''
+              || ' || ~ || '' that its masked values would be its originals. Leave the row or the column out.'') '
+         ELSE '' END
+    || 'WHEN NOT coalesce(isfinite(pivots[#]) AND pivots[#] > 1e-6, false) THEN error(''egadp_plain: column '' || ~'
+    || ' || '' is nearly a linear function of other columns that are named. Leave it or them out.'') ',
+    '#', CAST(k AS VARCHAR)), '~', _pp_literal(_pp_ident(nm)))), '')
+  || 'WHEN NOT coalesce(list_min(pivots) > 1e-6, false) THEN error(''egadp_plain: '' || _pp_n'
+  || ' || '' rows are too few for noise of their own. Give more rows or name fewer columns.'')';
+
+CREATE OR REPLACE MACRO _pp_egadp_masked(conf, p, size) AS
+  -- Column by column, term by term, one lambda for both, because one in the other loses sight of the outer variable.
+  array_to_string(list_transform(range(len(conf) * size), lambda place:
+    CASE WHEN place % size > 0 THEN ' + '
+         ELSE replace('_pp_m# + _pp_d# * (_pp_e# + ', '#', CAST(p + 1 + place // size AS VARCHAR)) END
+    || '_pp_b' || (place + 1) || replace(' * (_pp_z# - _pp_e#)', '#', CAST(place % size + 1 AS VARCHAR))
+    || CASE WHEN place % size < size - 1 THEN ''
+            ELSE ') AS ' || _pp_ident(conf[place // size + 1]) || CASE WHEN place < len(conf) * size - 1 THEN ', ' ELSE '' END END), '');
+
+CREATE OR REPLACE MACRO _pp_egadp(origin, conf, open, keys, release, p, q) AS
+  -- The source is read once, so that all that follows sees the same rows. The noise depends on them: from two releases
+  -- that share noise it could be removed.
+  'WITH RECURSIVE _pp_rows AS MATERIALIZED (' || _pp_egadp_rows(origin, list_concat(open, conf), keys)
+  || '), _pp_first AS (' || _pp_egadp_first(list_concat(open, conf))
+  || '), _pp_checked AS (SELECT CASE ' || _pp_egadp_refusals(list_concat(open, conf), p + 2 * q + 2)
+  || ' ELSE sha256(' || _pp_literal(release) || ' || digest) END AS _pp_tweak, n AS _pp_n, '
+  || _pp_repeat('centre[#] AS _pp_m#, spread[#] AS _pp_d#', p + q)
+  || ' FROM _pp_first), _pp_noisy AS MATERIALIZED (' || _pp_egadp_noisy(p, q)
+  || '), _pp_moments AS (' || _pp_egadp_moments(p + 2 * q) || '), ' || _pp_egadp_solve(p, q)
+  || ', _pp_form AS (SELECT CASE ' || _pp_egadp_unsolvable(list_concat(open, conf), p) || ' ELSE true END AS _pp_solvable, _pp_tweak, '
+  || _pp_repeat('_pp_m#, _pp_d#', p + q) || ', ' || _pp_repeat('means[#] AS _pp_e#', p + 2 * q) || ', '
+  || _pp_repeat('b[#] AS _pp_b#', q * (p + 2 * q)) || ' FROM _pp_checked, _pp_moments, _pp_factor, _pp_weights)'
+  || ' SELECT _pp_noisy.* EXCLUDE (' || _pp_repeat('_pp_z#', p + 2 * q) || ') REPLACE (' || _pp_egadp_masked(conf, p, p + 2 * q)
+  -- Conditions, because what nobody selects would be left out, and its errors with it.
+  || ') FROM _pp_noisy, _pp_form WHERE length(_pp_tweak) = 64 AND _pp_solvable';
+
+CREATE OR REPLACE MACRO _pp_egadp_release(origin, conf, open, keys, release, p, q) AS TABLE
+  FROM query(_pp_egadp(origin, conf, open, keys, release, p, q));
+
+CREATE OR REPLACE MACRO _pp_literals(texts) AS
+  'CAST([' || array_to_string(list_transform(texts, lambda part: _pp_literal(part)), ', ') || '] AS VARCHAR[])';
+
+CREATE OR REPLACE MACRO egadp_plain(tbl, conf, secret := NULL, key := NULL, nonconf := NULL) AS TABLE
+  -- secret and key must be given, and NULL is there so that their absence is refused in words.
+  -- The arguments go on as literals: as expressions they would be copied, and bound, wherever they are used.
+  FROM query(_pp_sql('egadp_plain',
+    _pp_egadp_problem(CAST(tbl AS VARCHAR), _pp_names_or_one(conf), CASE WHEN nonconf IS NULL THEN [] ELSE _pp_names_or_one(nonconf) END,
+                      _pp_names_or_one(key), CAST(secret AS VARCHAR), typeof(secret)),
+    'FROM _pp_egadp_release(' || _pp_literal(CAST(tbl AS VARCHAR)) || ', ' || _pp_literals(_pp_sorted(conf)) || ', '
+    || coalesce(_pp_literals(_pp_sorted(nonconf)), 'CAST([] AS VARCHAR[])') || ', ' || _pp_literals(_pp_sorted(key)) || ', '''
+    || sha256(_pp_joined([CAST(secret AS VARCHAR), lower(_pp_joined(_pp_sorted(conf))),
+                          lower(coalesce(_pp_joined(_pp_sorted(nonconf)), ''))]))
+    || ''', ' || coalesce(len(_pp_names_or_one(nonconf)), 0) || ', ' || len(_pp_names_or_one(conf)) || ')'));

@@ -7,6 +7,7 @@ from ppduck.masks import (
     anatomy,
     cgadp,
     egadp,
+    egadp_plain,
     gadp,
     generalize,
     ipso,
@@ -29,4 +30,16 @@ UDFS: list[tuple[str, Callable[..., Any], list[str], str, Any]] = [
     rank_swap.UDF,
 ]
 
-__all__ = ["UDFS", "cgadp", "egadp", "gadp", "ipso", "kim", "nm_egadp", "noise", "shuffle", "sufficiency"]
+__all__ = [
+    "UDFS",
+    "cgadp",
+    "egadp",
+    "egadp_plain",
+    "gadp",
+    "ipso",
+    "kim",
+    "nm_egadp",
+    "noise",
+    "shuffle",
+    "sufficiency",
+]

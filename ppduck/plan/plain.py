@@ -31,12 +31,20 @@ def as_temporary(statements: Sequence[str], wanted: Iterable[str]) -> list[str]:
     return found[::-1]
 
 
-def plain_macro(name: str, parameters: tuple[Parameter, ...], summary: str, reference: str) -> PlainMacro:
+def plain_macro(
+    name: str,
+    parameters: tuple[Parameter, ...],
+    summary: str,
+    reference: str,
+    *,
+    keeps: tuple[str, ...] = (),
+    loses: tuple[str, ...] = (),
+) -> PlainMacro:
     """Registers a macro of the file, for the catalogue; loading it is the extension's work."""
 
     def plan(catalog: object, given: object) -> str:
         raise NotImplementedError(f"{name} is plain SQL and is never planned")
 
-    macro = PlainMacro(name, parameters, plan, summary, reference)
+    macro = PlainMacro(name, parameters, plan, summary, reference, keeps, loses)
     register(macro)
     return macro

@@ -29,6 +29,9 @@ class Function:
 class PlainMacro(Function):
     """A function that is a macro of ``sql/ppduck.sql``: it needs no planning, and no Python."""
 
+    keeps: tuple[str, ...] = ()  # what it promises, if it is a mask
+    loses: tuple[str, ...] = ()
+
 
 _FUNCTIONS: dict[str, Function] = {}
 

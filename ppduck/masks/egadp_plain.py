@@ -1,0 +1,35 @@
+"""egadp_plain(): EGADP of a handful of columns without Python; a plain macro of ``sql/ppduck.sql``.
+
+As egadp_mask, with the Cholesky factor of the covariance where that takes symmetric roots, and with noise from SHA-256.
+"""
+
+from __future__ import annotations
+
+from ppduck.masks import egadp
+from ppduck.plan import arguments
+from ppduck.plan.arguments import Parameter
+from ppduck.plan.plain import plain_macro
+
+MACRO = plain_macro(
+    "egadp_plain",
+    (
+        arguments.TBL,
+        Parameter("conf", arguments.columns, "the numeric columns to mask, one to five"),
+        Parameter(
+            "secret",
+            arguments.words,
+            "what keys the noise, 16 characters or more; it stands in the query's text unless getvariable() or, in "
+            "DuckDB's shell, getenv() brings it",
+        ),
+        Parameter(
+            "key", arguments.columns, "the columns that identify a row, each once; 'rowid' numbers the rows of a table"
+        ),
+        Parameter(
+            "nonconf", arguments.columns, "the numeric columns whose relation to conf is kept, up to five", "NULL"
+        ),
+    ),
+    "egadp_mask for up to five columns and five in nonconf, in any DuckDB shell; noise from SHA-256; plain SQL.",
+    egadp.MASK.reference,
+    keeps=egadp.MASK.keeps,
+    loses=egadp.MASK.loses,
+)
