@@ -19,7 +19,7 @@ from ppduck.errors import Faults, listed
 from ppduck.kernels.prediction import ROUNDING, explained
 from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
-from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.pairs import CONF, COUNT, KEY, MASKED, ORIGINAL, PRODUCTS, SUMS, Pairs, centre_columns
 from ppduck.plan.registry import Function, register
@@ -50,14 +50,11 @@ MEANING = (
 )
 
 
-def _reads(value: Any) -> int:
-    if not 2 <= arguments.integer(value) <= MOST_READS:
-        raise MisreadError(f"must be from 2 to {MOST_READS:,}")
-    return int(value)
-
-
 READS = Parameter(
-    "reads", _reads, f"how often to read, from 2 to {MOST_READS:,}; each read of a mask is planned anew", "10"
+    "reads",
+    arguments.whole(2, MOST_READS),
+    "how often to read; each read of a mask is planned anew",
+    "10",
 )
 
 

@@ -160,6 +160,11 @@ def _key(source: Source, named: Sequence[str], content: str, of: Sequence[sql.Ex
     return sql.select(columns, f'{source.sql} AS "_pp_row"')
 
 
+@arguments.reader("what the mask takes")
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
 def _parameters() -> tuple[Parameter, ...]:
     """tbl and conf first, then whatever any mask takes, to be read by the mask itself."""
     seen = {"conf": Parameter("conf", _as_it_is, "the columns to mask", "NULL")}
@@ -168,10 +173,6 @@ def _parameters() -> tuple[Parameter, ...]:
             seen.setdefault(parameter.name, Parameter(parameter.name, _as_it_is, parameter.doc, "NULL"))
     mask = Parameter("mask", arguments.words, "the name of a mask, such as 'egadp_mask'")
     return (mask, arguments.TBL, *seen.values())
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 assert masks.__all__, "the masks must be registered before their parameters can be gathered"

@@ -26,7 +26,7 @@ from ppduck.assess._learning import row_types
 from ppduck.assess._measuring import both_sides, counted, refuse_infinite
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan import statistics
-from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.arguments import MisreadError, Parameter, reader
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.pairs import COLUMNS as COMPARED
 from ppduck.plan.pairs import COUNT, KEY, MASKED, ORIGINAL, Pairs
@@ -57,11 +57,12 @@ _MEANING = {
 }
 
 
+@reader("percentages above 0 and up to 100, such as [1, 5, 10]")
 def _percents(value: Any) -> list[float]:
     numbers = value if isinstance(value, list) else [value]
     for each in numbers:
         if isinstance(each, bool) or not isinstance(each, (int, float, Decimal)) or not 0 < each <= 100:
-            raise MisreadError("takes percentages above 0 and up to 100, such as [1, 5, 10]")
+            raise MisreadError
     if not numbers:
         raise MisreadError("is empty; it takes percentages, such as [1, 5, 10]")
     return sorted({float(each) for each in numbers})

@@ -20,15 +20,16 @@ NAME = "protection_score"
 KNOWN_HALF = 2
 
 
+@arguments.reader("how many of the columns an intruder knows, or which")
 def _known(value: Any) -> int | list[str]:
     if isinstance(value, int) and not isinstance(value, bool):
         if value < 1:
             raise MisreadError("must be at least 1")
         return value
     try:
-        return arguments.columns(value)
+        return list(arguments.columns(value))
     except MisreadError:
-        raise MisreadError("takes how many of the columns an intruder knows, or which") from None
+        raise MisreadError from None
 
 
 KNOWN = Parameter(

@@ -21,7 +21,7 @@ from ppduck.errors import Faults, PpduckError, quoted
 from ppduck.kernels import linkage
 from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
-from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.pairs import COLUMNS as COMPARED
 from ppduck.plan.pairs import KEY, MASKED, ORIGINAL, Pairs
@@ -49,12 +49,6 @@ MOST_WORK = 5e13  # what pairs times dimensions may come to: about 40 minutes on
 DISTANCE, MAHALANOBIS, PROBABILISTIC = METHODS = ("distance", "mahalanobis", "probabilistic")
 
 
-def _sample_size(value: Any) -> int:
-    if arguments.integer(value) < 1:
-        raise MisreadError("must be at least 1")
-    return int(value)
-
-
 METHOD = Parameter("method", arguments.choice(*METHODS), "'distance', 'mahalanobis' or 'probabilistic'", "'distance'")
 STANDARDISE = Parameter(
     "standardise",
@@ -69,7 +63,10 @@ DETAIL = Parameter(
     "NULL",
 )
 SAMPLE = Parameter(
-    "sample", _sample_size, "how many masked records to seek the originals of, each among all; by default all", "NULL"
+    "sample",
+    arguments.whole(1),
+    "how many masked records to seek the originals of, each among all; by default all",
+    "NULL",
 )
 
 

@@ -181,9 +181,10 @@ DEFAULTS = {
 IF_READ_AGAIN = {"averaging": Limit(0.0)}
 
 
+@arguments.reader("rules with their limits, such as {'linkage': 0.05, 'r2_gain': 0.01}")
 def _limits(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or not value:
-        raise MisreadError("takes rules with their limits, such as {'linkage': 0.05, 'r2_gain': 0.01}")
+        raise MisreadError
     return {str(name): limit for name, limit in value.items()}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ppduck.errors import Faults, listed
 from ppduck.plan import arguments
-from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Column, Source
 from ppduck.plan.roles import refuse_reserved, resolve_columns
 from ppduck.values import folded
@@ -18,10 +18,7 @@ QI = Parameter(
 )
 
 
-def at_least_two(value: Any) -> int:
-    if arguments.integer(value) < 2:
-        raise MisreadError("must be at least 2: with less nothing is protected")
-    return int(value)
+at_least_two = arguments.whole(2, why=": with less nothing is protected")
 
 
 class Named:

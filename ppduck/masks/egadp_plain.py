@@ -17,8 +17,8 @@ MACRO = plain_macro(
         Parameter("conf", arguments.columns, "the numeric columns to mask, one to five"),
         Parameter(
             "secret",
-            arguments.words,
-            "what keys the noise, 16 characters or more; it stands in the query's text unless getvariable() or, in "
+            arguments.Reader("a text of 16 characters or more", arguments.words),
+            "what keys the noise; it stands in the query's text unless getvariable() or, in "
             "DuckDB's shell, getenv() brings it",
         ),
         Parameter(

@@ -29,12 +29,7 @@ SOLVE = "ppduck_microaggregate"
 MOST_VALUES = 100_000_000  # 0.8 GB as doubles, and several times that on the way
 
 
-def _k(value: Any) -> int:
-    if arguments.integer(value) < 2:
-        raise MisreadError("must be at least 2")
-    return int(value)
-
-
+@arguments.reader("'all', how many columns to group by at a time, or lists of them, such as [['a','b'],['c']]")
 def _variables(value: Any) -> int | str | list[list[str]]:
     if value == "all":
         return "all"
@@ -42,13 +37,11 @@ def _variables(value: Any) -> int | str | list[list[str]]:
         return value
     if isinstance(value, list) and value and all(isinstance(part, list) and part for part in value):
         return [arguments.columns(part) for part in value]
-    raise MisreadError(
-        "takes 'all', how many columns to group by at a time, or lists of them, such as [['a','b'],['c']]"
-    )
+    raise MisreadError
 
 
 PARAMETERS = (
-    Parameter("k", _k, "the least number of records in a group, such as k := 3"),
+    Parameter("k", arguments.whole(2), "the least number of records in a group, such as k := 3"),
     Parameter("variables", _variables, "'all', how many columns to group by at a time, or lists of columns", "'all'"),
     Parameter("method", arguments.choice("mdav"), "'mdav'", "'mdav'"),
 )

@@ -197,9 +197,10 @@ class MethodFrame(RelationFrame):
         ]
 
 
+@arguments.reader("1 (perturb), 2 (shuffle the values), 3 (shuffle the residuals) or 4 (shuffle both)")
 def _variant(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 4:
-        raise MisreadError("takes 1 (perturb), 2 (shuffle the values), 3 (shuffle the residuals) or 4 (shuffle both)")
+        raise MisreadError
     return value
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from ppduck.kernels import onn
 from ppduck.kernels.threads import one_thread
 from ppduck.masks._promises import UNUSED
 from ppduck.plan import arguments
-from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.arguments import Parameter
 from ppduck.plan.registry import register
 from ppduck.plan.whole import GIVES, TAKES, Told, WholeFrame, flattened, whole_mask
 from ppduck.values import Array
@@ -25,40 +25,19 @@ UNCHANGED, MOST_UNCHANGED = 1e-3, 0.1
 SMALLEST_RANGE = 0.01  # of targets: smaller ones are scaled up to anything
 
 
-def _whole(low: int, high: int) -> Any:
-    def read(value: Any) -> int:
-        if not low <= arguments.integer(value) <= high:
-            raise MisreadError(f"must be from {low} to {high:,}")
-        return int(value)
-
-    return read
+_RANGE = arguments.number(SMALLEST_RANGE, math.nextafter(1, 0), f"from {SMALLEST_RANGE:g} to below 1")
 
 
-def _range(value: Any) -> float:
-    rule = f"from {SMALLEST_RANGE:g} to below 1"
-    found = arguments.number(SMALLEST_RANGE, 1, rule)(value)
-    if found == 1:
-        raise MisreadError(f"must be {rule}")
-    return found
-
-
-def _above(most: float) -> Any:
-    def read(value: Any) -> float:
-        rule = f"above 0 and at most {most:g}"
-        found = arguments.number(0, most, rule)(value)
-        if found == 0:
-            raise MisreadError(f"must be {rule}")
-        return found
-
-    return read
+def _above(most: float) -> arguments.Reader:
+    return arguments.number(math.ulp(0), most, f"above 0 and at most {most:g}")
 
 
 PARAMETERS = (
-    Parameter("partitions", _whole(1, 1_000), "P, into how many parts the sorted values are cut", "8"),
-    Parameter("b", _range, "B, the range of the networks' targets, of the range from 0 to 1 of their outputs", "0.8"),
+    Parameter("partitions", arguments.whole(1, 1_000), "P, into how many parts the sorted values are cut", "8"),
+    Parameter("b", _RANGE, "B, the range of the networks' targets, of the range from 0 to 1 of their outputs", "0.8"),
     Parameter("eta", _above(10), "η, the learning rate", "0.4"),
     Parameter("c", _above(100), "c, how steep the neurons are", "4"),
-    Parameter("hidden", _whole(1, 1_000), "H, the neurons of a hidden layer", "8"),
+    Parameter("hidden", arguments.whole(1, 1_000), "H, the neurons of a hidden layer", "8"),
     Parameter("standardise", arguments.flag, "bring columns to mean 0 and sd 1 before they are mixed", "false"),
 )
 

@@ -6,6 +6,7 @@ See the kernel for which do. (004, section 6; Moore 1996.)
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from ppduck.kernels.rank_swapping import FEWEST_PLACES, SHORTEST_REACH, swapped
 from ppduck.masks._promises import UNUSED, VALUES_RELEASED
 from ppduck.plan import arguments, shuffling
 from ppduck.plan import sqlbuild as sql
-from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.arguments import Parameter
 from ppduck.plan.registry import register
 from ppduck.plan.whole import WITHOUT, WholeFrame, noise_of, whole_mask
 
@@ -26,11 +27,7 @@ TAKES, GIVES = ["VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BIGINT"], "BIGINT[]
 MOST_ROWS = 500_000_000  # a place is eight bytes, and all places of a column are in memory at once
 
 
-def _p(value: Any) -> float:
-    found = arguments.number(0, 100, "above 0 and up to 100")(value)
-    if found == 0:
-        raise MisreadError("must be above 0 and up to 100")
-    return found
+_p = arguments.number(math.ulp(0), 100, "above 0 and up to 100")
 
 
 class SwapFrame(WholeFrame):

@@ -22,6 +22,31 @@ from ppduck.errors import Faults, listed, near_miss
 NOT_GIVEN = object()
 
 
+class MisreadError(Exception):
+    """A value that a parameter does not take. The text says why; without text, its reader says what it takes."""
+
+
+class Reader:
+    """Reads the value of a parameter, and says in words what it takes: one source for messages and for help."""
+
+    def __init__(self, takes: str, read: Callable[[Any], Any]) -> None:
+        self.takes = takes
+        self._read = read
+
+    def __call__(self, value: Any) -> Any:
+        try:
+            return self._read(value)
+        except MisreadError as misread:
+            if misread.args:
+                raise
+            raise MisreadError(f"takes {self.takes}") from None
+
+
+def reader(takes: str) -> Callable[[Callable[[Any], Any]], Reader]:
+    """Makes a reader of a function, which raises a MisreadError without text for what it does not take."""
+    return lambda read: Reader(takes, read)
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One parameter of a function: its name, how its value is read, and what it means."""
@@ -35,49 +60,69 @@ class Parameter:
     def signature(self) -> str:
         return self.name if self.default is None else f"{self.name} := {self.default}"
 
+    @property
+    def takes(self) -> str | None:
+        """Which values it takes, in words; None where its reader does not say."""
+        return self.read.takes if isinstance(self.read, Reader) else None
 
-class MisreadError(Exception):
-    """A value that a parameter does not take; the text says what it takes."""
 
-
+@reader("a column name or a list of column names, such as ['x1', 'x2']")
 def columns(value: Any) -> list[str]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise MisreadError("takes a column name or a list of column names, such as ['x1', 'x2']")
+        raise MisreadError
     return names
 
 
+@reader("true or false")
 def flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise MisreadError("takes true or false")
+        raise MisreadError
     return value
 
 
+@reader("a text in single quotes")
 def words(value: Any) -> str:
     if not isinstance(value, str):
-        raise MisreadError("takes a text in single quotes")
+        raise MisreadError
     return value
 
 
+@reader("a whole number")
 def integer(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise MisreadError("takes a whole number")
+        raise MisreadError
     return value
 
 
-def choice(*options: str) -> Callable[[Any], str]:
+def whole(low: int, high: int | None = None, why: str = "") -> Reader:
+    """A whole number in a range; ``why`` says what is wrong with others."""
+    rule = f"at least {low:,}" if high is None else f"from {low:,} to {high:,}"
+
+    @reader(f"a whole number {'of ' if high is None else ''}{rule}")
+    def read(value: Any) -> int:
+        if integer(value) < low or (high is not None and value > high):
+            raise MisreadError(f"must be {rule}{why}")
+        return int(value)
+
+    return read
+
+
+def choice(*options: str) -> Reader:
+    @reader("one of " + ", ".join(f"'{option}'" for option in options))
     def read(value: Any) -> str:
         if value not in options:
-            raise MisreadError("takes one of " + ", ".join(f"'{option}'" for option in options))
+            raise MisreadError
         return str(value)
 
     return read
 
 
-def number(low: float, high: float, rule: str) -> Callable[[Any], float]:
+def number(low: float, high: float, rule: str) -> Reader:
+    @reader(f"a number {rule}")
     def read(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-            raise MisreadError(f"takes a number {rule}")
+            raise MisreadError
         if not low <= value <= high:
             raise MisreadError(f"must be {rule}")
         return float(value)
@@ -85,10 +130,11 @@ def number(low: float, high: float, rule: str) -> Callable[[Any], float]:
     return read
 
 
-def number_per_column(low: float, high: float, rule: str) -> Callable[[Any], Any]:
+def number_per_column(low: float, high: float, rule: str) -> Reader:
     """A number for all columns, or {'x1': 0.8, 'x2': 0.3}."""
     one = number(low, high, rule)
 
+    @reader(f"{one.takes}, or {{'column': number}} of them")
     def read(value: Any) -> Any:
         if not isinstance(value, dict):
             return one(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
@@ -33,10 +33,11 @@ class PlainMacro(Function):
     loses: tuple[str, ...] = ()
 
 
+AnyFunction = TypeVar("AnyFunction", bound=Function)
 _FUNCTIONS: dict[str, Function] = {}
 
 
-def register(function: Function) -> Function:
+def register(function: AnyFunction) -> AnyFunction:
     if function.name in _FUNCTIONS:
         raise ValueError(f"{function.name} is registered twice")
     _FUNCTIONS[function.name] = function

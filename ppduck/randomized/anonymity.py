@@ -16,7 +16,7 @@ ANONYMITY = plain_macro(
     (
         arguments.TBL,
         _QUASI,
-        Parameter("k", arguments.integer, "the size that no group may fall below", "NULL"),
+        Parameter("k", arguments.whole(1), "the size that no group may fall below", "NULL"),
     ),
     "How many rows are alike in all quasi-identifiers: smallest group, rows alone, risk of being found; plain SQL.",
     "Samarati & Sweeney (1998), SRI-CSL-98-04; Sweeney (2002), Int. J. Uncertain. Fuzz. 10",
@@ -27,7 +27,7 @@ DIVERSITY = plain_macro(
         arguments.TBL,
         _QUASI,
         _SENSITIVE,
-        Parameter("l", arguments.integer, "how many values every group should have", "2"),
+        Parameter("l", arguments.whole(1), "how many values every group should have", "2"),
         Parameter(
             "c",
             arguments.number(math.ulp(0), math.inf, "above 0"),

@@ -30,24 +30,25 @@ Levels = tuple[str | None, ...]
 probability = arguments.number_per_column(math.nextafter(0, 1), 1, "above 0 and at most 1")
 
 
+@arguments.reader("{'column': [[…], …]}, a square list of rows for each column, matrix[i][j] = Pr(level j becomes i)")
 def matrix_per_column(value: Any) -> dict[str, list[list[float]]]:
-    rule = "takes {'column': [[…], …]}, a square list of rows for each column, matrix[i][j] = Pr(level j becomes i)"
     if not isinstance(value, Mapping):
-        raise MisreadError(rule)
+        raise MisreadError
     result = {}
     for name, rows in value.items():
         if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-            raise MisreadError(rule)
+            raise MisreadError
         numbers = [cell for row in rows for cell in row]
         if not all(isinstance(cell, (int, float, Decimal)) and not isinstance(cell, bool) for cell in numbers):
-            raise MisreadError(rule)
+            raise MisreadError
         result[str(name)] = [[float(cell) for cell in row] for row in rows]
     return result
 
 
+@arguments.reader("{'column': ['level', …]}, a list of levels for each column")
 def levels_per_column(value: Any) -> dict[str, list[Any]]:
     if not isinstance(value, Mapping) or not all(isinstance(levels, list) for levels in value.values()):
-        raise MisreadError("takes {'column': ['level', …]}, a list of levels for each column")
+        raise MisreadError
     return {str(name): levels for name, levels in value.items()}
 
 

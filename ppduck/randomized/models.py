@@ -8,13 +8,13 @@ from typing import Any
 
 from ppduck.errors import Faults, near_miss, quoted
 from ppduck.kernels.loglinear import Generators, generators_of
-from ppduck.plan.arguments import MisreadError
+from ppduck.plan.arguments import MisreadError, reader
 from ppduck.values import folded
 
-_RULE = "takes a text such as 'AD,G' or 'age*sex, region', or lists such as [['age', 'sex'], ['region']]"
 _FACTORS = re.compile(r"[*:]")
 
 
+@reader("a text such as 'AD,G' or 'age*sex, region', or lists such as [['age', 'sex'], ['region']]")
 def model(value: Any) -> str | list[list[str]]:
     """Reads the parameter."""
     if isinstance(value, str) and value.strip():
@@ -22,7 +22,7 @@ def model(value: Any) -> str | list[list[str]]:
     parts = value if isinstance(value, list) and value else [[]]
     if all(isinstance(part, list) and part and all(isinstance(name, str) for name in part) for part in parts):
         return parts
-    raise MisreadError(_RULE)
+    raise MisreadError
 
 
 def generators(faults: Faults, given: str | list[list[str]], names: Sequence[str]) -> Generators:

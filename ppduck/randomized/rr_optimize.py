@@ -43,12 +43,12 @@ SOLVE_TYPES = (
 )
 
 
+_RISK = arguments.number(np.nextafter(0.0, 1.0), 1.0, "above 0 and at most 1, or the name of a column of them")
+
+
+@arguments.reader(_RISK.takes)
 def _limit(value: Any) -> float | str:
-    if isinstance(value, str) and value:
-        return value
-    return arguments.number(np.nextafter(0.0, 1.0), 1.0, "above 0 and at most 1, or the name of a column of them")(
-        value
-    )
+    return value if isinstance(value, str) and value else float(_RISK(value))
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:

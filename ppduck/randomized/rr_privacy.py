@@ -59,6 +59,7 @@ _MEANINGS = {
 }
 
 
+@arguments.reader("the number of levels, such as 3 or {'disease': 3}")
 def _sizes(value: Any) -> Any:
     """The number of levels, one for all or {'column': 3}."""
     try:
@@ -66,14 +67,15 @@ def _sizes(value: Any) -> Any:
             return {str(name): arguments.integer(size) for name, size in value.items()}
         return arguments.integer(value)
     except MisreadError:
-        raise MisreadError("takes the number of levels, such as 3 or {'disease': 3}") from None
+        raise MisreadError from None
 
 
+@arguments.reader("{'column': [0.2, 0.8]}, the shares of the levels")
 def _shares(value: Any) -> dict[str, list[float]]:
     if not isinstance(value, Mapping) or not all(isinstance(shares, list) for shares in value.values()):
-        raise MisreadError("takes {'column': [0.2, 0.8]}, the shares of the levels")
+        raise MisreadError
     if not all(isinstance(share, (int, float, Decimal)) for shares in value.values() for share in shares):
-        raise MisreadError("takes {'column': [0.2, 0.8]}, the shares of the levels")
+        raise MisreadError
     return {str(name): [float(share) for share in shares] for name, shares in value.items()}
 
 
