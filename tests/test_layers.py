@@ -17,7 +17,7 @@ LAYERS = [
     ("assess",),
     ("extension", "gate"),
     ("__init__",),
-    ("compare", "shell"),
+    ("compare", "help", "shell"),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

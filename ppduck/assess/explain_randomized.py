@@ -12,6 +12,25 @@ from ppduck.randomized.mechanism import Call
 
 Row = tuple[str | None, str, str]
 
+_BOUND = "all randomized columns of a row together tell no more about it than {} allows"
+_KEPT = (
+    "tables, measures and rules reconstructed from it are right up to the ranges that are given with them",
+    "a row keeps its published value however often it is read, and when rows of known levels come and go",
+)
+KEPT = (_BOUND.format("the epsilon of their design"), *_KEPT)
+LOST = (
+    "protection by columns that are not randomized",
+    "that a second design for the same column adds nothing: the epsilons of independent releases add up",
+    "secrecy of a change: a published value that changes shows that the true one did",
+)
+_WHO = "secrecy of who gave no answer: NULL stays NULL"
+_DOMAIN = (
+    "secrecy of which levels occur, and the same published values once a new one does: the domain is read from "
+    "the data; name it in levels"
+)
+_KEYLESS = "the same published value once the table is written anew: name a key"
+LOST_BY_DEFAULT = (_WHO, _DOMAIN, _KEYLESS)  # where a call does not name on_null, levels and key
+
 
 def rows(call: Call) -> list[Row]:
     designs = {attribute.name: attribute for attribute in call.attributes}
@@ -45,28 +64,16 @@ def _design(attribute: Attribute) -> str:
 
 def _promises(call: Call) -> list[Row]:
     together = reduce(Privacy.times, map(_privacy, call.attributes))
-    kept = [
-        f"all randomized columns of a row together tell no more about it than epsilon {together.epsilon:.3g} allows",
-        "tables, measures and rules reconstructed from it are right up to the ranges that are given with them",
-        "a row keeps its published value however often it is read, and when rows of known levels come and go",
-    ]
-    lost = [
-        "protection by columns that are not randomized",
-        "that a second design for the same column adds nothing: the epsilons of independent releases add up",
-        "secrecy of a change: a published value that changes shows that the true one did",
-    ]
+    kept, lost = [_BOUND.format(f"epsilon {together.epsilon:.3g}"), *_KEPT], [*LOST]
     if call.given.get("on_null") != "level":
-        lost.append("secrecy of who gave no answer: NULL stays NULL")
+        lost.append(_WHO)
     if call.counts:
         kept.append("the expected share of every level")
         lost.append("the same published value after the table has changed: an invariant matrix follows its shares")
     if "levels" not in call.given:
-        lost.append(
-            "secrecy of which levels occur, and the same published values once a new one does: the domain is read from "
-            "the data; name it in levels"
-        )
+        lost.append(_DOMAIN)
     if not call.key:
-        lost.append("the same published value once the table is written anew: name a key")
+        lost.append(_KEYLESS)
     if "seed" in call.given:
         lost.append("protection: seeded draws can be made again by anybody; for tests only")
     return [*((None, "guaranteed", text) for text in kept), *((None, "not guaranteed", text) for text in lost)]
