@@ -497,7 +497,7 @@ CREATE OR REPLACE MACRO _pp_egadp_problem(origin, conf, open, keys, secret, kind
          WHEN keys IS NULL OR len(keys) = 0
          THEN 'key is missing. Name the column or columns that identify a row, or ''rowid'' for a table without.' END,
     _pp_names_problem(keys, parameter := 'key'),
-    CASE WHEN secret IS NULL OR kind <> 'VARCHAR'
+    CASE WHEN coalesce(secret, '') = '' OR kind <> 'VARCHAR'
          THEN 'secret is missing. Give a text of 16 characters or more that nobody can guess, and keep it.'
          WHEN length(secret) < 16
          THEN 'secret has only ' || length(secret) || ' characters. Give 16 or more that nobody can guess, and keep them.' END);

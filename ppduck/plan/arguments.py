@@ -101,9 +101,11 @@ def whole(low: int, high: int | None = None, why: str = "") -> Reader:
 
     @reader(f"a whole number {'of ' if high is None else ''}{rule}")
     def read(value: Any) -> int:
-        if integer(value) < low or (high is not None and value > high):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise MisreadError
+        if value < low or (high is not None and value > high):
             raise MisreadError(f"must be {rule}{why}")
-        return int(value)
+        return value
 
     return read
 

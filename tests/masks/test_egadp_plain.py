@@ -243,6 +243,7 @@ REFUSED = [
     ("'bad', ['x']", r"key is missing\. Name the column"),
     ("'bad', ['x'], key := 'id'", r"secret is missing\. Give a text of 16 characters or more"),
     ("'bad', ['x'], 'much too short', 'id'", r"secret has only 14 characters\. Give 16 or more"),
+    ("'bad', ['x'], '', 'id'", r"secret is missing\. Give a text"),
     ("'bad', ['x'], 12345678901234567, 'id'", r"secret is missing\. Give a text"),
     (f"'', ['x'], {KEYED}", r"tbl is missing\. Give a table name"),
     (f"'bad', NULL, {KEYED}", r"conf must be a list of column names"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -109,3 +110,29 @@ def test_named_arguments_may_stand_anywhere() -> None:
 def test_refusals(texts: list[str | None], message: str) -> None:
     with pytest.raises(PpduckError, match=message):
         read(*texts)
+
+
+@pytest.mark.parametrize(
+    ("reader", "takes", "refused"),
+    [
+        (arguments.flag, "true or false", {1: "takes true or false"}),
+        (arguments.choice("a", "b"), "one of 'a', 'b'", {"c": "takes one of 'a', 'b'"}),
+        (arguments.number(0, 1, "from 0 to 1"), "a number from 0 to 1", {"c": "takes a number from 0 to 1", 2: "must be from 0 to 1"}),
+        (arguments.whole(2), "a whole number of at least 2", {1: "must be at least 2", 2.5: "takes a whole number of at least 2"}),
+        (arguments.whole(2, 1000, ": why"), "a whole number from 2 to 1,000", {1001: "must be from 2 to 1,000: why"}),
+        (arguments.number_per_column(0, 1, "from 0 to 1"), "a number from 0 to 1, or {'column': number} of them", {"c": "takes a number from 0 to 1"}),
+    ],
+)  # fmt: skip
+def test_readers_say_what_they_take(reader: arguments.Reader, takes: str, refused: dict[Any, str]) -> None:
+    assert Parameter("some", reader, "something").takes == takes
+    for value, message in refused.items():
+        with pytest.raises(arguments.MisreadError, match=f"^{re.escape(message)}$"):
+            reader(value)
+
+
+def test_whole_numbers_at_the_ends_of_their_range() -> None:
+    assert [arguments.whole(2, 1000)(value) for value in (2, 1000)] == [2, 1000]
+
+
+def test_a_reader_may_be_a_plain_function() -> None:
+    assert Parameter("some", str, "something").takes is None
