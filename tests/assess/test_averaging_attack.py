@@ -147,7 +147,7 @@ def test_a_thousand_reads_are_planned(con: duckdb.DuckDBPyConnection, ask: Ask, 
     [
         (CALL.format("t", 1), "reads must be from 2 to 1,000, got 1"),
         (CALL.format("t", 1001), "reads must be from 2 to 1,000, got 1001"),
-        (CALL.format("t", 2.5), "reads takes a whole number, got 2.5"),
+        (CALL.format("t", 2.5), "reads takes a whole number from 2 to 1,000, got 2.5"),
         (CALL.format("(SELECT * FROM t WHERE random() < 0.5)", 3), "rows are matched by key (\"id\"), and they do not match"),
         (CALL.format("(SELECT id, s FROM t)", 3), 'conf names column "x", which "(SELECT id, s FROM t)" does not have'),
         (CALL.format("(SELECT id, ''a'' AS x FROM t)", 3), "only numeric columns"),

@@ -229,7 +229,7 @@ def test_nulls_among_the_quasi_identifiers_stay(con: duckdb.DuckDBPyConnection) 
     ("call", "message"),
     [
         ("qi=['age'], sensitive='disease', l=1", "l must be at least 2: with less nothing is protected, got 1"),
-        ("qi=['age'], sensitive='disease', l=2.5", "l takes a whole number, got 2.5"),
+        ("qi=['age'], sensitive='disease', l=2.5", "l takes a whole number of at least 2, got 2.5"),
         ("qi=['age'], sensitive='disease'", "parameter 'l' is missing"),
         ("qi=['age'], l=3", "parameter 'sensitive' is missing: the column whose values nobody may connect with a person"),
         ("sensitive='disease', l=3", "parameter 'qi' is missing"),

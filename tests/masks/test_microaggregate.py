@@ -110,7 +110,7 @@ def test_very_many_rows_are_grouped_in_parts_and_said_to_be(
     [
         ("'t', conf=['x'], k=51", "k is 51, and 100 rows make no two groups of 51; take a smaller k"),
         ("'t', conf=['x'], k=1", "k must be at least 2, got 1"),
-        ("'t', conf=['x'], k=2.5", "k takes a whole number, got 2.5"),
+        ("'t', conf=['x'], k=2.5", "k takes a whole number of at least 2, got 2.5"),
         ("'t', conf=['x']", "parameter 'k' is missing: the least number of records in a group"),
         ("'t', conf=['x', 'gaps'], k=3", 'conf column "gaps" has NULL in 10 of 100 rows, .* leave such rows out'),
         ("'t', conf=['name'], k=3", 'conf names column "name" of type VARCHAR; only numeric columns'),

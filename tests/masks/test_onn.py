@@ -130,7 +130,7 @@ def test_the_same_release_is_the_same_and_another_is_another(con: duckdb.DuckDBP
         ("'t', conf=['x'], b=1", "b must be from 0.01 to below 1, got 1"),
         ("'t', conf=['x'], eta=0", "eta must be above 0 and at most 10, got 0"),
         ("'t', conf=['x'], c=-1", "c must be above 0 and at most 100, got -1"),
-        ("'t', conf=['x'], hidden=2.5", "hidden takes a whole number, got 2.5"),
+        ("'t', conf=['x'], hidden=2.5", "hidden takes a whole number from 1 to 1,000, got 2.5"),
         ("'t', conf=['name']", 'conf names column "name" of type VARCHAR; only numeric columns'),
         ("'t', conf=['same']", 'conf column "same" is constant; there is nothing to mask in it'),
         ("'t', conf=['x'], \"by\"=['g'], partitions=40", "partitions is 40, and there are only 3[34] values in the group g = "),
