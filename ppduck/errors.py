@@ -7,7 +7,20 @@ from collections.abc import Iterable
 
 
 class PpduckError(ValueError):
-    """A call that ppduck refuses; DuckDB passes the message on as an InvalidInputException."""
+    """A call that ppduck refuses; the message says which rule was broken, by what, and what would do.
+
+    ``ppduck.load``, ``ppduck.connect`` and the release gate raise it. What SQL calls comes through DuckDB, which
+    passes the same message on as a ``duckdb.InvalidInputException``.
+
+    Example
+    -------
+    >>> import ppduck
+    >>> try:
+    ...     ppduck.connect(secret="short")
+    ... except ppduck.PpduckError as error:
+    ...     print(error)
+    ppduck.load: secret is too short to protect anything; give 16 bytes or more.
+    """
 
 
 class PpduckWarning(UserWarning):

@@ -46,37 +46,75 @@ _loading = threading.Lock()
 
 
 def load(con: duckdb.DuckDBPyConnection, secret: str | bytes | None = None) -> duckdb.DuckDBPyConnection:
-    """Adds ppduck's functions to a connection and returns it.
+    """Adds ppduck's functions to a DuckDB connection and returns it.
 
-    ``secret`` keys the noise; without it, and without PPDUCK_SECRET in the environment, it comes
-    from the operating system and noise changes when the database is opened again. All connections
-    to one database share one secret. A cursor is a connection of its own and wants loading too;
-    loading a connection again does no harm.
+    Parameters
+    ----------
+    con:
+        The connection. A cursor is a connection of its own and wants loading too; all connections to one database
+        share one secret; loading a connection again does no harm. A wrapper that passes its calls on to a connection,
+        such as SQLAlchemy's event ``connect`` hands over, is loaded as that connection; ``duckdb`` itself as its
+        default connection.
+    secret:
+        What keys the noise, 16 bytes or more. Without it the environment variable PPDUCK_SECRET counts; without
+        either it comes from the operating system, and noise changes when the database is opened again.
+
+    Raises
+    ------
+    PpduckError
+        If ``con`` is no connection, if the secret is too short or not the one that the database was loaded with, or
+        if the first load of a database stands inside a transaction.
+
+    Example
+    -------
+    >>> import duckdb, ppduck
+    >>> con = ppduck.load(duckdb.connect())
+    >>> _ = con.execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS s, cos(i * 3) AS x FROM range(100) r(i)")
+    >>> con.sql("FROM egadp_mask('t', conf=['x'], nonconf=['s'], key='id')").aggregate("count(*)").fetchall()
+    [(100,)]
     """
-    given = _secret(secret)
+    given, raw = _secret(secret), _connection(con)
     with _loading:
-        planner = _planner_of(con)
+        planner = _planner_of(raw)
         if planner is None:
             planner = Planner(given)
             # On a cursor, so that they stay when an open transaction of the caller is rolled back.
-            with con.cursor() as cursor:
+            with raw.cursor() as cursor:
                 planner.register(cursor)
             _planners[planner.token] = planner
-            if not _knows_udfs(con):
+            if not _knows_udfs(raw):
                 raise PpduckError(
                     "ppduck.load: the open transaction cannot see what was added to the database; load before BEGIN."
                 )
         elif given is not None:
             planner.set_secret(given)
-        planner.teach(con)
+        planner.teach(raw)
     return con
 
 
 def connect(
     database: str | os.PathLike[str] = ":memory:", *, secret: str | bytes | None = None, **options: Any
 ) -> duckdb.DuckDBPyConnection:
-    """duckdb.connect with ppduck loaded."""
-    return load(duckdb.connect(str(database), **options), secret)
+    """Opens a database with ppduck loaded: ``duckdb.connect``, then ``ppduck.load``.
+
+    Parameters
+    ----------
+    database:
+        The database's file; without one the database is in memory.
+    secret:
+        What keys the noise, as for ``ppduck.load``.
+    options:
+        Whatever ``duckdb.connect`` takes: ``read_only=True``, ``config={"threads": 2}``.
+
+    Example
+    -------
+    >>> import ppduck
+    >>> with ppduck.connect() as con:
+    ...     con.sql("FROM ppduck_functions()").filter("name = 'egadp_mask'").project("name").fetchall()
+    [('egadp_mask',)]
+    """
+    given = _secret(secret)  # before a database is opened, or made, that would then be left behind
+    return load(duckdb.connect(str(database), **options), given)
 
 
 class Planner:
@@ -181,7 +219,11 @@ class Planner:
         con = reference() if reference else None
         if con is None:
             raise PpduckError("ppduck: the connection of this query is gone; keep it, or call ppduck.load on another.")
-        return con.cursor()
+        cursor = con.cursor()
+        # Names in SQL shall not find ppduck's own variables. Where the configuration is locked they may go on looking.
+        with contextlib.suppress(duckdb.Error):
+            cursor.execute("SET python_enable_replacements = false")
+        return cursor
 
     def _words(self, blocks: int, seeded: bool) -> Callable[[Any, Any], pa.Array]:
         def words(keys: Any, tweaks: Any) -> pa.Array:
@@ -277,6 +319,19 @@ def _move(cursor: duckdb.DuckDBPyConnection, database: str, schema: str, search_
         cursor.execute(f"USE {_quoted(database)}.{_quoted(schema)}")
 
 
+def _connection(given: Any) -> duckdb.DuckDBPyConnection:
+    """The connection itself, where a wrapper passes its calls on: the planner wants a cursor beside it, not it."""
+    if given is duckdb or isinstance(given, duckdb.DuckDBPyConnection):
+        return given  # the module acts as its default connection, of which it has no object that lasts
+    raw = getattr(getattr(given, "execute", None), "__self__", None)
+    if not isinstance(raw, duckdb.DuckDBPyConnection):
+        raise PpduckError(
+            f"ppduck.load: con must be a DuckDB connection, as duckdb.connect() returns; got {type(given).__name__}. "
+            "To open a database by its name, call ppduck.connect."
+        )
+    return raw
+
+
 def _planner_of(con: duckdb.DuckDBPyConnection) -> Planner | None:
     if not _knows_udfs(con):
         return None
@@ -329,6 +384,8 @@ def _secret(secret: str | bytes | None) -> bytes | None:
         secret, where = os.environ.get(SECRET_VARIABLE) or None, SECRET_VARIABLE
     if secret is None:
         return None
+    if not isinstance(secret, (str, bytes)):
+        raise PpduckError(f"ppduck.load: secret takes text or bytes, got {type(secret).__name__}.")
     raw = secret.encode() if isinstance(secret, str) else secret
     if len(raw) < SHORTEST_SECRET:
         raise PpduckError(

@@ -19,7 +19,7 @@ Names = str | Sequence[str]
 
 
 class ReleaseRefused(PpduckError):  # noqa: N818 - a verdict, and no mistake in the call
-    """A release that fails a rule; ``verdict`` is what release_verdict() returned."""
+    """A release that fails a rule: the message names each, and ``verdict`` is what release_verdict() returned."""
 
     def __init__(self, message: str, verdict: dict[str, Any]) -> None:
         super().__init__(message)
@@ -43,10 +43,45 @@ def assert_release(
     limits: Mapping[str, float | None] | None = None,
     verdict: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """The verdict on a release that passes every rule; ReleaseRefused, which names each failed one, on any other.
+    """Lets a release pass that keeps every rule of ``release_check``, and stops a pipeline at any other.
 
-    ``verdict`` is a file that the verdict is written to as JSON either way, before anything is raised. The other
-    parameters are those of release_check.
+    Parameters
+    ----------
+    con:
+        A connection with ppduck loaded.
+    original, masked:
+        The two tables or views, or files, or SELECTs in parentheses.
+    conf, key, nonconf, limits:
+        Those of ``release_check``: the masked columns; the columns that identify a row in both tables; the columns
+        that an intruder may know; the rules and their limits, ``{"linkage": 0.05}``, None for a rule's own.
+    verdict:
+        A file that the verdict is written to as JSON, before anything is raised.
+
+    Returns
+    -------
+    dict
+        The verdict, as ``release_verdict`` gives it.
+
+    Raises
+    ------
+    ReleaseRefused
+        If any rule fails; it names each one, its value and its limit.
+    PpduckError
+        If ppduck is not loaded, or if the verdict cannot be written.
+
+    Example
+    -------
+    >>> import ppduck
+    >>> con = ppduck.connect()
+    >>> _ = con.execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS s, cos(i * 3) AS x FROM range(100) r(i)")
+    >>> _ = con.execute("CREATE TABLE r AS FROM egadp_mask('t', conf=['x'], nonconf=['s'], key='id', seed=1)")
+    >>> ppduck.assert_release(con, "t", "r", conf="x", key="id", nonconf="s", limits={"r2_gain": 0.01})["passed"]
+    True
+    >>> try:
+    ...     ppduck.assert_release(con, "t", "t", conf="x", key="id", nonconf="s", limits={"linkage": 0.05})
+    ... except ppduck.ReleaseRefused as refused:
+    ...     print(refused)
+    assert_release on "t": "t" fails 1 of 1 rules and must not be released: linkage is 1, above its limit of 0.05.
     """
     found = release_verdict(con, original, masked, conf=conf, key=key, nonconf=nonconf, limits=limits)
     if verdict is not None:
@@ -66,7 +101,28 @@ def release_verdict(
     nonconf: Names | None = None,
     limits: Mapping[str, float | None] | None = None,
 ) -> dict[str, Any]:
-    """What release_check says of a release, as a dictionary of JSON's types: whether it passed, and every rule."""
+    """What ``release_check`` says of a release, in JSON's types; raises nothing where a rule fails.
+
+    Parameters
+    ----------
+    con, original, masked, conf, key, nonconf, limits:
+        Those of ``assert_release``.
+
+    Returns
+    -------
+    dict
+        ``passed``; ``rules``, a list of dictionaries with ``rule``, ``limit``, ``value``, ``passed`` and ``meaning``;
+        what was asked; the versions of ppduck and DuckDB; the time.
+
+    Example
+    -------
+    >>> import ppduck
+    >>> con = ppduck.connect()
+    >>> _ = con.execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS s, cos(i * 3) AS x FROM range(100) r(i)")
+    >>> verdict = ppduck.release_verdict(con, "t", "t", conf="x", key="id", nonconf="s", limits={"linkage": 0.05})
+    >>> [(rule["rule"], rule["value"], rule["passed"]) for rule in verdict["rules"]]
+    [('linkage', 1.0, False)]
+    """
     _refuse_unloaded(con)
     given: dict[str, Any] = {"original": original, "masked": masked, "conf": _names(conf)}
     given |= {"nonconf": None if nonconf is None else _names(nonconf), "key": _names(key)}

@@ -162,8 +162,8 @@ class Catalog:
         """What to say of a table that is missing here, or only invisible from here."""
         why = f" DuckDB says: {source.trouble}" if source.trouble else near_miss(source.label, self.tables())
         return (
-            f"the planner cannot see {quoted(source.label)}.{why} If it is a temporary table, a registered data "
-            f"frame or not yet committed, {remedy}"
+            f"the planner cannot see {quoted(source.label)}.{why} If it is a temporary table, a data frame or "
+            f"not yet committed, {remedy}"
         )
 
     def levels(self, source: Source, column: Column, at_most: int) -> list[str] | None:
