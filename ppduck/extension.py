@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import pyarrow as pa
@@ -322,7 +322,9 @@ def _move(cursor: duckdb.DuckDBPyConnection, database: str, schema: str, search_
 def _connection(given: Any) -> duckdb.DuckDBPyConnection:
     """The connection itself, where a wrapper passes its calls on: the planner wants a cursor beside it, not it."""
     if given is duckdb or isinstance(given, duckdb.DuckDBPyConnection):
-        return given  # the module acts as its default connection, of which it has no object that lasts
+        return cast(
+            duckdb.DuckDBPyConnection, given
+        )  # the module acts as its default connection, of which it has no object that lasts
     raw = getattr(getattr(given, "execute", None), "__self__", None)
     if not isinstance(raw, duckdb.DuckDBPyConnection):
         raise PpduckError(

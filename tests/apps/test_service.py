@@ -1,0 +1,355 @@
+"""examples/app.py over real HTTP: what analysts may ask, what attackers may try, and what the owner must give."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pytest
+
+import ppduck
+from tests.conftest import SECRET
+
+ROOT = Path(__file__).resolve().parents[2]
+APP = [sys.executable, str(ROOT / "examples" / "app.py")]
+CANARY = "Zaphod"
+OWNER = f"""
+    CREATE TABLE payroll AS
+    SELECT i AS id, '{CANARY} ' || i AS name, 20 + i * 7 % 45 AS age, ['east', 'west'][1 + i % 2] AS region,
+           1000 + 30 * age + 200 * sin(i * 12.9898) + 98765.4321 AS salary
+    FROM range(500) AS rows(i);
+    CREATE SCHEMA masked;
+    CREATE VIEW masked.staff AS FROM egadp_mask('main.payroll', conf=['salary'], nonconf=['age'], key='id', drop=['name']);
+    COMMENT ON VIEW masked.staff IS 'salary is masked';
+    CREATE VIEW masked.regions AS SELECT region FROM rr_mask('main.payroll', p={{'region': 0.8}}, key='id');
+"""
+ROWS, SECONDS = 600, 1.0
+
+
+class Answer(NamedTuple):
+    status: int
+    text: str
+    truncated: str | None = None
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def kind(self) -> str:
+        return str(self.json["error"]["kind"])
+
+
+class Service(NamedTuple):
+    """A running app.py, and the owner's database."""
+
+    address: str
+    owner: Path
+
+    def get(self, path: str) -> Answer:
+        return send(urllib.request.Request(self.address + path))
+
+    def post(self, body: bytes) -> Answer:
+        return send(urllib.request.Request(self.address + "/query", body, {"Content-Type": "application/json"}))
+
+    def query(self, sql: str, **more: str) -> Answer:
+        return self.post(json.dumps({"sql": sql, **more}).encode())
+
+
+def send(request: urllib.request.Request) -> Answer:
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return Answer(response.status, response.read().decode(), response.headers.get("X-Truncated"))
+    except urllib.error.HTTPError as error:
+        with error:
+            return Answer(error.code, error.read().decode())
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("owner")
+    owner = folder / "owner.db"
+    with ppduck.connect(owner, secret=SECRET) as con:
+        con.execute(OWNER)
+    (folder / "secret.csv").write_text(f"name\n{CANARY}\n")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [*APP, str(owner), "--port", str(port), "--rows", str(ROWS), "--seconds", str(SECONDS)]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, env=os.environ | {"PPDUCK_SECRET": SECRET}, stdout=log, stderr=log)
+    running = Service(f"http://127.0.0.1:{port}", owner)
+    try:
+        for _ in range(600):
+            if process.poll() is not None:
+                pytest.fail((folder / "log").read_text())
+            try:
+                running.get("/views")
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield running
+    finally:
+        process.terminate()
+        process.wait(30)
+    assert (folder / "log").read_text() == "", "nothing went wrong inside"
+
+
+def original(service: Service, query: str) -> list[tuple[Any, ...]]:
+    with duckdb.connect(str(service.owner)) as con:  # for writing: the service holds it no more
+        return con.execute(query).fetchall()
+
+
+def test_the_views_are_listed(service: Service) -> None:
+    assert service.get("/views").json == [
+        {"name": "regions", "about": None, "rows": 500, "columns": {"region": "VARCHAR"}},
+        {
+            "name": "staff",
+            "about": "salary is masked",
+            "rows": 500,
+            "columns": {"id": "BIGINT", "age": "BIGINT", "region": "VARCHAR", "salary": "DOUBLE"},
+        },
+    ]
+
+
+def test_an_analyst_gets_the_originals_regression_and_not_its_values(service: Service) -> None:
+    query = "SELECT avg(salary) AS mean, stddev(salary) AS sd, regr_slope(salary, age) AS slope FROM {}"
+    found = service.query(query.format("staff"))
+    assert found.status == 200
+    assert found.json["columns"] == ["mean", "sd", "slope"]
+    assert found.json["truncated"] is False
+    assert found.json["rows"][0] == pytest.approx(original(service, query.format("payroll"))[0], abs=1e-6)
+    masked = dict(service.query("SELECT id, salary FROM staff").json["rows"])
+    assert len(masked) == 500
+    assert all(masked[id_] != salary for id_, salary in original(service, "SELECT id, salary FROM payroll"))
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("WITH a AS (FROM staff), b AS (FROM a) SELECT count(*) FROM b JOIN a USING (id)", [[500]]),
+        ("WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 4) SELECT sum(n) FROM r", [[10]]),
+        ("SELECT count(*) FROM staff WHERE salary > (SELECT avg(salary) FROM STAFF) OR true", [[500]]),
+        ("VALUES (1), (2)", [[1], [2]]),
+        ("SELECT 'nan'::DOUBLE, [1, NULL], {'d': DATE '2024-02-29'}, 1.5::DECIMAL(3, 1);", [[None, [1, None], {"d": "2024-02-29"}, 1.5]]),
+        ("SELECT i, unnest([3]) FROM range(2) AS t(i) ORDER BY i", [[0, 3], [1, 3]]),
+    ],
+)  # fmt: skip
+def test_selects_of_every_kind(service: Service, sql: str, rows: list[list[Any]]) -> None:
+    found = service.query(sql)
+    assert (found.status, found.json.get("rows")) == (200, rows), found.text
+
+
+def test_answers_as_csv_and_their_end(service: Service) -> None:
+    found = service.query('SELECT id, region AS "a,b" FROM staff ORDER BY id LIMIT 2', format="csv")
+    assert (found.status, found.truncated) == (200, "false")
+    assert list(csv.reader(found.text.splitlines())) == [["id", "a,b"], ["0", "east"], ["1", "west"]]
+    for format in ("json", "csv"):
+        assert service.query("FROM range(601)", format=format).truncated == "true"
+        assert service.query("FROM range(600)", format=format).truncated == "false"
+    cut = service.query("FROM range(601)").json
+    assert (len(cut["rows"]), cut["truncated"]) == (600, True)
+
+
+ATTACKS = {
+    "by name": ("FROM payroll", 403, "not_a_view"),
+    "by schema": ("FROM main.payroll", 403, "not_a_view"),
+    "by catalogue": ("FROM owner.main.payroll", 403, "not_a_view"),
+    "the view's own schema": ("FROM masked.staff", 403, "not_a_view"),
+    "in a subquery": ("SELECT (SELECT max(salary) FROM payroll) FROM staff", 403, "not_a_view"),
+    "behind a name of WITH": ("WITH staff2 AS (FROM payroll) FROM staff2", 403, "not_a_view"),
+    "a name of WITH out of its scope": ("SELECT (WITH payroll AS (SELECT 1) FROM payroll) FROM payroll", 403, "not_a_view"),
+    "attach": ("ATTACH '{owner}' AS o", 403, "not_a_select"),
+    "two statements": ("SELECT 1; ATTACH '{owner}' AS o", 403, "not_a_select"),
+    "information_schema": ("FROM information_schema.tables", 403, "not_a_view"),
+    "a catalogue view": ("FROM duckdb_tables", 403, "not_a_view"),
+    "a catalogue function": ("FROM duckdb_tables()", 403, "function"),
+    "definitions of views": ("SELECT sql FROM duckdb_views()", 403, "function"),
+    "open databases": ("FROM pragma_database_list()", 403, "function"),
+    "show": ("FROM (SHOW ALL TABLES)", 403, "not_a_view"),
+    "read_csv": ("FROM read_csv('{folder}/secret.csv')", 403, "function"),
+    "read_text": ("FROM read_text('{folder}/*')", 403, "function"),
+    "a file's name": ("FROM '{folder}/secret.csv'", 403, "not_a_view"),
+    "glob": ("FROM glob('{folder}/*')", 403, "function"),
+    "query()": ("FROM query('FROM payroll')", 403, "function"),
+    "query_table()": ("FROM query_table('payroll')", 403, "function"),
+    "a pointer": ("FROM arrow_scan(1, 2, 3)", 403, "function"),
+    "a mask with hardly any noise": ("FROM noise_mask('payroll', conf=['salary'], level=0.000001)", 403, "function"),
+    "a measure": ("FROM moments_check('payroll', 'staff')", 403, "function"),
+    "a quoted, qualified function": ("FROM system.main.\"QUERY\"('FROM payroll')", 403, "function"),
+    "serialized SQL": ("FROM json_execute_serialized_sql(json_serialize_sql('FROM payroll'))", 403, "function"),
+    "copy out": ("COPY staff TO '{folder}/out.csv'", 403, "not_a_select"),
+    "copy in a file": ("COPY (FROM staff) TO '{folder}/out.csv'", 403, "not_a_select"),
+    "export": ("EXPORT DATABASE '{folder}/out'", 403, "not_a_select"),
+    "settings": ("SET enable_external_access = true", 403, "not_a_select"),
+    "a setting's value": ("SELECT current_setting('temp_directory')", 403, "function"),
+    "the secret": ("SELECT getenv('PPDUCK_SECRET')", 403, "function"),
+    "extensions": ("INSTALL httpfs", 403, "not_a_select"),
+    "changing a view": ("DELETE FROM staff", 403, "not_a_select"),
+    "changing a view inside WITH": ("WITH gone AS (DELETE FROM staff RETURNING *) FROM gone", 403, "not_a_select"),
+    "a new table": ("CREATE TABLE mine AS FROM staff", 403, "not_a_select"),
+    "a macro": ("CREATE TEMP MACRO f() AS TABLE FROM staff", 403, "not_a_select"),
+    "a variable of the program": ("FROM served", 403, "not_a_view"),
+    "explain": ("EXPLAIN ANALYZE FROM staff", 403, "not_a_select"),
+    "a near miss": ("SELECT names FROM staff", 400, "sql"),
+    "a column of the original": ("SELECT name FROM staff", 400, "sql"),
+    "a comment that hides": ("/* FROM staff */ FROM payroll -- FROM staff", 403, "not_a_view"),
+    "nothing": ("-- nothing", 403, "not_a_select"),
+    "no SQL": ("hello?", 400, "syntax"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_attacks_come_back_empty_handed(service: Service, attack: str) -> None:
+    sql, status, kind = ATTACKS[attack]
+    sql = sql.format(owner=service.owner, folder=service.owner.parent)
+    found = service.query(sql)
+    assert (found.status, found.kind) == (status, kind), found.text
+    # What the message repeats of the question is no news.
+    told = found.json["error"]["message"]
+    for word in set(re.findall(r"\w+", sql)):
+        told = told.replace(word, "")
+    assert not re.search(rf"{CANARY}|payroll|owner|98765|\.py|Traceback", told), told
+    assert set(os.listdir(service.owner.parent)) == {"owner.db", "secret.csv", "log"}
+    assert service.query("SELECT count(*) FROM staff").json["rows"] == [[500]]
+
+
+@pytest.fixture(scope="module")
+def app() -> Any:
+    """The program as a module: what it does before it serves needs no process of its own."""
+    spec = importlib.util.spec_from_file_location("app_example", ROOT / "examples" / "app.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+BEYOND_THE_WALL = [
+    *("ATTACH ':memory:' AS m", "FROM read_text('/etc/hostname')", "FROM glob('/*')", "COPY patients TO 'x.csv'"),
+    *("SET enable_external_access = true", "SET python_enable_replacements = true", "RESET lock_configuration"),
+    *("DELETE FROM patients", "CREATE TABLE t (a INT)", "LOAD httpfs", "FROM owner", "FROM tables"),
+    "FROM egadp_mask('patients', conf=['cost'])",
+]
+
+
+def test_behind_the_door_is_a_wall(app: Any) -> None:
+    """The database that is served, asked directly: what a query could reach that the door overlooked."""
+    with app.published(None) as (served, views):
+        assert [view.name for view in views] == ["diagnoses", "patients"]
+        visible = (
+            "SELECT table_name FROM duckdb_tables() UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        )
+        tables = served.execute(visible).fetchall()
+        assert sorted(tables) == [("diagnoses",), ("patients",)]
+        assert served.execute("SELECT count(*) FROM duckdb_databases() WHERE NOT internal").fetchall() == [(1,)]
+        assert served.table("patients").columns == ["id", "age", "sex", "cost"]
+        for attempt in BEYOND_THE_WALL:
+            with pytest.raises(duckdb.Error, match=r"(?i)error"):
+                served.execute(attempt)
+
+
+def test_a_query_that_takes_too_long_is_stopped(service: Service) -> None:
+    begun = time.monotonic()
+    found = service.query("SELECT count(*) FROM range(100_000_000_000) AS a, range(1000) AS b")
+    assert (found.status, found.kind) == (408, "timeout")
+    assert "longer than 1 seconds" in found.json["error"]["message"]
+    assert SECONDS <= time.monotonic() - begun < 15
+    assert service.query("SELECT count(*) FROM staff").json["rows"] == [[500]]
+    too_large = service.query("SELECT repeat('x', 20_000_000)")
+    assert (too_large.status, too_large.kind) == (413, "too_large")
+
+
+def test_clients_at_once_get_their_own_answers(service: Service) -> None:
+    def ask(number: int) -> Answer:
+        if number % 8 == 0:
+            return service.query("SELECT count(*) FROM range(100_000_000_000) AS a, range(1000) AS b")
+        if number % 5 == 0:
+            return service.query("FROM payroll")
+        return service.query(f"SELECT {number}, count(*), sum(salary) FROM staff WHERE id >= {number}")
+
+    sums = {n: service.query(f"SELECT sum(salary) FROM staff WHERE id >= {n}").json["rows"][0][0] for n in range(24)}
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(ask, range(24)))
+    for number, found in enumerate(answers):
+        if number % 8 == 0:
+            assert found.kind == "timeout"
+        elif number % 5 == 0:
+            assert found.kind == "not_a_view"
+        else:
+            assert found.json["rows"][0] == pytest.approx([number, 500 - number, sums[number]]), found.text
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"{", "JSON decode error"),
+        (b"", "required"),
+        (b"[]", "valid dictionary"),
+        (b"{}", "sql: Field required"),
+        (b'{"sql": 5}', "sql: Input should be a valid string"),
+        (b'{"sql": ""}', "sql: String should have at least 1 character"),
+        (b'{"sql": "SELECT 1", "format": "xml"}', "format: Input should be 'json' or 'csv'"),
+        (b'{"sql": "SELECT 1", "rows": 9}', "rows: Extra inputs are not permitted"),
+        (json.dumps({"sql": "SELECT " + "1 + " * 9000 + "1"}).encode(), "at most 20000 characters"),
+        (b'{"sql": "\xff"}', "JSON decode error|parsing the body|utf-8"),
+    ],
+)  # fmt: skip
+def test_wrong_requests_are_told_what_is_wrong(service: Service, body: bytes, told: str) -> None:
+    found = service.post(body)
+    assert found.status in (400, 422)
+    assert re.search(told, found.text), found.text
+    assert found.kind == "request"
+
+
+def test_other_addresses_and_methods(service: Service) -> None:
+    found = [service.get(path) for path in ("/tables", "/query")]
+    assert [(each.status, each.kind) for each in found] == [(404, "request"), (405, "request")]
+
+
+def test_a_missing_secret_ends_the_program() -> None:
+    ran = subprocess.run([*APP, "owner.db"], capture_output=True, text=True, check=False, timeout=60)
+    assert (ran.stdout, ran.returncode) == ("", 2)
+    assert ran.stderr.splitlines()[-1].startswith("app.py: error: set PPDUCK_SECRET: without a secret")
+
+
+def test_what_the_owner_must_give(
+    app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(*arguments: str | Path) -> str:
+        """What the program says that does not start."""
+        monkeypatch.setattr(sys, "argv", ["app.py", *map(str, arguments)])
+        monkeypatch.setattr(app.uvicorn, "run", lambda *_, **__: pytest.fail("it serves"))
+        with pytest.raises(SystemExit, match=r"^2$|^app\.py: ") as ended:
+            app.main()
+        return f"{ended.value}{capsys.readouterr().err}"
+
+    path = tmp_path / "owner.db"
+    with ppduck.connect(path) as con:
+        con.execute("CREATE TABLE t AS SELECT 1 AS a")
+    assert "give the owner's database, or --demo" in told()
+    assert "give the owner's database, or --demo" in told(path, "--demo")
+    assert "must be above 0" in told("--demo", "--seconds", "0")
+    monkeypatch.setenv("PPDUCK_SECRET", "short")
+    assert "PPDUCK_SECRET is too short" in told("--demo")
+    monkeypatch.setenv("PPDUCK_SECRET", SECRET)
+    assert "database does not exist" in told(tmp_path / "missing.db")
+    assert 'the schema "masked" has no views' in told(path)
+    with ppduck.connect(path) as con:
+        con.execute("CREATE SCHEMA masked; CREATE VIEW masked.open AS FROM main.t")
+    assert 'view "open" must read masks only: ' in told(path)
