@@ -145,7 +145,8 @@ class Catalog:
             raise faults.refuse(
                 f"tbl must be one table or view, a file, or a parenthesised SELECT; {stripped!r} is none of these."
             )
-        return Source(stripped, candidates[0], None)
+        # It may be a stream, which can be read once only.
+        return Source(stripped, candidates[0], None, repeatable=False)
 
     def columns_of(self, source: Source) -> tuple[Column, ...]:
         """The columns of a source, asked anew: views are planned again on the way."""
