@@ -144,7 +144,8 @@ class Planner:
         name = known or secrets.token_hex(4)
         if known is None:
             self._connections[name] = weakref.ref(con)
-            weakref.finalize(con, self._connections.pop, name, None).atexit = False
+            finalizer: Any = weakref.finalize(con, self._connections.pop, name, None)
+            finalizer.atexit = False
         self._thread.teaching = True
         try:
             for statement in _plain_statements(tuple(each.name for each in wanted if isinstance(each, PlainMacro))):

@@ -201,7 +201,7 @@ class MethodFrame(RelationFrame):
 def _variant(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 4:
         raise MisreadError
-    return value
+    return int(value)
 
 
 def check_extra_noise(given: dict[str, Any], conf: list[str]) -> list[str]:

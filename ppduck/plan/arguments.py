@@ -92,7 +92,7 @@ def words(value: Any) -> str:
 def integer(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise MisreadError
-    return value
+    return int(value)
 
 
 def whole(low: int, high: int | None = None, why: str = "") -> Reader:
