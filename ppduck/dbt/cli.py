@@ -1,0 +1,152 @@
+"""ppduck dbt: ``init`` puts the macros into a dbt project, ``rules`` lists its masking rules."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ppduck.dbt.project import MACRO, Node, Project, calls_the_macro, has_rule
+from ppduck.dbt.rules import Rule
+from ppduck.errors import PpduckError, quoted
+
+MACROS = Path(__file__).with_name("macros") / "ppduck.sql"
+PROJECT_FILE, PROFILES, PARSED = "dbt_project.yml", "profiles.yml", "target/partial_parse.msgpack"
+HEAD = ("model", "source", "mask", "columns and parameters")
+CHECK = 'on-run-start: "{{ ppduck_check_rules() }}"'
+NEXT_STEPS = f"""\
+profiles.yml needs the plugin, in the outputs that use DuckDB:
+  plugins:
+    - module: ppduck.dbt
+      config: {{secret_env: NAME}}  # the environment variable that holds the secret, 16 bytes or more
+{PROJECT_FILE} may have every rule checked before anything is built:
+  {CHECK}"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; the exit code is 0, 1 after an error or for a wrong rule, 2 for a call that makes no sense."""
+    asked = _parser().parse_args(arguments)
+    try:
+        if asked.command == "init":
+            return init(Path(asked.project), asked.to)
+        return rules(Path(asked.project), asked.manifest)
+    except PpduckError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="ppduck dbt", description="Masking in a dbt project.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    writing = commands.add_parser("init", help="write ppduck's macros and its release test into a project")
+    writing.add_argument("--to", default="macros", metavar="FOLDER", help="a folder of macro-paths (default: macros)")
+    listing = commands.add_parser("rules", help="list the masking rules of a project")
+    listing.add_argument("--manifest", metavar="FILE", help="read this manifest.json instead of running dbt parse")
+    for command in (writing, listing):
+        command.add_argument("project", nargs="?", default=".", metavar="PROJECT_DIR", help="default: here")
+    return parser
+
+
+def init(project: Path, folder: str) -> int:
+    """Writes the macros, over those of an earlier ppduck but over nothing else."""
+    about = _project_file(project).read_text(encoding="utf-8")
+    target, text = project / folder / MACROS.name, MACROS.read_text(encoding="utf-8")
+    try:
+        if target.exists() and target.read_text(encoding="utf-8").splitlines()[:1] != text.splitlines()[:1]:
+            raise PpduckError(f"{quoted(str(target))} is not ppduck's; move it, or choose another folder with --to.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise PpduckError(f"cannot write {quoted(str(target))}: {error.strerror or error}") from None
+    print(f"Wrote {target}: {MACRO}, ppduck_check_rules and the test ppduck_release.")
+    if "ppduck_check_rules" not in about:
+        print(NEXT_STEPS)
+    return 0
+
+
+def rules(project: Path, manifest: str | None) -> int:
+    """Prints the rules, a line each; what is wrong with them goes to standard error."""
+    found = _read(Path(manifest)) if manifest else _parsed(project)
+    nodes = Project({**found["nodes"], **found["sources"]})
+    lines, wrong = [HEAD], 0
+    for _, node in nodes.models():
+        if not has_rule(node):
+            if calls_the_macro(node):
+                lines.append((node["name"], _sources(nodes, node), "in the model's SQL", ""))
+            continue
+        try:
+            rule = nodes.check(node)
+        except PpduckError as error:
+            wrong += 1
+            print(f"Error: {error}", file=sys.stderr)
+            continue
+        lines.append((node["name"], _sources(nodes, node), rule.mask.name, _told(rule)))
+    for warning in nodes.warnings():
+        print(f"Warning: {warning}", file=sys.stderr)
+    if len(lines) == 1 and not wrong:
+        print("no masking rules: no model has meta.ppduck", file=sys.stderr)
+    else:
+        print("\n".join(_table(lines)))
+    return 1 if wrong else 0
+
+
+def _sources(project: Project, node: Node) -> str:
+    return ", ".join(str(project.nodes[id_]["name"]) for id_ in project.sources(node))
+
+
+def _told(rule: Rule) -> str:
+    roles = [f"{role}: {', '.join(names)}" for role, names in rule.roles.items()]
+    return "; ".join([*roles, *(f"{name}: {json.dumps(value)}" for name, value in rule.own.items())])
+
+
+def _table(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+
+def _project_file(project: Path) -> Path:
+    path = project / PROJECT_FILE
+    if not path.is_file():
+        raise PpduckError(f"there is no dbt project in {quoted(str(project))}: it has no {PROJECT_FILE}.")
+    return path
+
+
+def _read(manifest: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(manifest.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PpduckError(f"cannot read {quoted(str(manifest))}: {error.strerror or error}") from None
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not {"nodes", "sources"} <= set(found):
+        raise PpduckError(f"{quoted(str(manifest))} is no manifest.json of dbt's.")
+    return found
+
+
+def _parsed(project: Path) -> dict[str, Any]:
+    """What dbt makes of the project now; nothing is written into it."""
+    _project_file(project)
+    try:
+        from dbt.cli.main import dbtRunner
+    except ImportError:
+        raise PpduckError("this needs dbt: pip install 'ppduck[dbt]', or give --manifest.") from None
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["--quiet", "--no-send-anonymous-usage-stats", "--log-path", folder, "parse"]
+        command += ["--project-dir", str(project), "--target-path", folder]
+        if (project / PROFILES).is_file() and "DBT_PROFILES_DIR" not in os.environ:
+            command += ["--profiles-dir", str(project)]
+        if (project / PARSED).is_file():  # dbt then reads only what has changed
+            command += ["--partial-parse-file-path", str(project / PARSED)]
+        with contextlib.redirect_stdout(io.StringIO()):  # errors are told below
+            ran = dbtRunner().invoke(command)
+        if not ran.success:
+            raise PpduckError(f"dbt cannot parse the project: {ran.exception}")
+        return _read(Path(folder) / "manifest.json")

@@ -1,0 +1,153 @@
+{#- Written by `ppduck dbt init`, which writes it anew; do not edit. Needs the plugin ppduck.dbt in profiles.yml.
+
+    {{ ppduck_mask(ref('stg_customers')) }}   the model's masking rule, carried out: meta.ppduck of the model and its columns
+    {{ ppduck_check_rules() }}                for on-run-start: every rule is checked before the first model is built
+    ppduck_release                            generic test: fails when a release leaks or has lost its moments
+-#}
+
+{% macro ppduck_mask(relation) -%}
+  {%- if execute -%}
+    {%- set columns = [] -%}
+    {%- if relation is string -%}
+      {%- set source = {'name': relation, 'table': relation, 'is_cte': false} -%}
+    {%- elif relation.external -%}
+      {%- set source = {'name': relation.identifier, 'table': '(from ' ~ relation ~ ')', 'is_cte': false} -%}
+    {%- else -%}
+      {%- set source = {'name': relation.identifier, 'table': relation | string, 'is_cte': relation.is_cte} -%}
+      {%- set there = none if relation.is_cte else load_relation(relation) -%}
+      {%- for column in (adapter.get_columns_in_relation(there) if there else []) -%}
+        {%- do columns.append(column.name) -%}
+      {%- endfor -%}
+    {%- endif -%}
+    {%- do source.update({'columns': columns}) -%}
+    {%- set statement = ppduck_ask('mask', {'node': ppduck_node(model), 'source': source, 'call': kwargs})['sql'] -%}
+    {%- if relation is not string and relation.limit == 0 -%}
+      select * from {{ relation }}  {#- dbt build --empty: there are no rows, and no mask can do without -#}
+    {%- else -%}
+      {{- statement -}}
+    {%- endif -%}
+  {%- else -%}
+    {%- do kwargs -%}
+    select 1 as not_yet
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro ppduck_check_rules() -%}
+  {%- if execute and flags.WHICH in ('build', 'run') -%}
+    {%- set ids = [] -%}
+    {%- for id, node in graph.nodes.items() if node.resource_type == 'model' and ppduck_has_rule(node) -%}
+      {%- do ids.append(id) -%}
+    {%- endfor -%}
+    {%- set nodes = {} -%}
+    {%- for id in ids -%}  {# grows while it is walked: a model, then what it is made of #}
+      {%- set node = graph.nodes.get(id) or graph.sources.get(id) -%}
+      {%- if node and id not in nodes -%}
+        {%- set told = ppduck_node(node) -%}
+        {%- if id not in selected_resources -%}
+          {%- set there = adapter.get_relation(node.database, node.schema, node.get('alias') or node.get('identifier')) -%}
+          {%- set columns = [] -%}
+          {%- for column in (adapter.get_columns_in_relation(there) if there else []) -%}
+            {%- do columns.append([column.name, column.dtype]) -%}
+          {%- endfor -%}
+          {%- do told.update({'columns_in_database': columns}) -%}
+        {%- endif -%}
+        {%- do nodes.update({id: told}) -%}
+        {%- do ids.extend(told.depends_on.nodes) -%}
+      {%- endif -%}
+    {%- endfor -%}
+    {%- for warning in ppduck_ask('check', {'nodes': nodes, 'selected': selected_resources | list})['warnings'] -%}
+      {%- do exceptions.warn('ppduck: ' ~ warning) -%}
+    {%- endfor -%}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% test ppduck_release(model, original=none, key=none, conf=none, nonconf=none, limits=none, moments=none, tolerance=none) %}
+  {%- if execute -%}
+    {%- set node = graph.nodes[context['model'].attached_node] -%}
+    {%- set made_of = {} -%}
+    {%- for id in node.depends_on.nodes -%}
+      {%- do made_of.update({id: ppduck_node(graph.nodes.get(id) or graph.sources.get(id))}) -%}
+    {%- endfor -%}
+    {%- set given = {'key': key, 'conf': conf, 'nonconf': nonconf, 'limits': limits, 'moments': moments,
+                     'tolerance': tolerance, 'original': original | string if original is not none else none} -%}
+    {%- set request = {'node': ppduck_node(node), 'given': given, 'masked': model | string,
+                       'made_of': made_of} -%}
+    {%- set statement = ppduck_ask('release', request)['sql'] -%}
+    {%- if flags.WHICH in ('build', 'test') and not flags.EMPTY -%}
+      {{- ppduck_told_failures(node.name, statement) -}}
+    {%- elif flags.EMPTY -%}
+      select null as rule where false
+    {%- else -%}
+      {{- statement -}}
+    {%- endif -%}
+  {%- else -%}
+    select 1 as not_yet
+  {%- endif -%}
+{% endtest %}
+
+
+{#- Runs a release check once: says which rules fail, and gives them as rows for dbt to count and store. -#}
+{% macro ppduck_told_failures(name, statement) -%}
+  {%- set rows = [] -%}
+  {%- set found = run_query('select rule, "limit"::varchar, "value"::varchar, meaning from (' ~ statement ~ ')') -%}
+  {%- for rule, limit, value, meaning in found.rows -%}
+    {%- set said = 'is ' ~ value ~ ', above its limit of ' ~ limit if value is not none else 'could not be measured' -%}
+    {%- do log('ppduck_release on "' ~ name ~ '": ' ~ rule ~ ' ' ~ said ~ ': ' ~ meaning, info=true) -%}
+    {%- do rows.append('(' ~ ppduck_quoted(rule) ~ ', ' ~ ppduck_quoted(limit) ~ '::double, ' ~ ppduck_quoted(value)
+                       ~ '::double, ' ~ ppduck_quoted(meaning) ~ ')') -%}
+  {%- endfor -%}
+  select * from (values {{ rows | join(', ') if rows else '(null::varchar, null::double, null::double, null::varchar)' }})
+    as failed(rule, "limit", "value", meaning)
+  {%- if not rows %} where false{% endif -%}
+{%- endmacro %}
+
+
+{% macro ppduck_ask(task, request) -%}
+  {%- if run_query("select 1 from duckdb_functions() where function_name = 'ppduck_dbt'").rows | length == 0 -%}
+    {%- do exceptions.raise_compiler_error(
+        'ppduck is not loaded: add "plugins: [{module: ppduck.dbt}]" to output "' ~ target.name ~ '" in profiles.yml.') -%}
+  {%- endif -%}
+  {%- set asked = "select ppduck_dbt('" ~ task ~ "', " ~ ppduck_quoted(tojson(request)) ~ ")" -%}
+  {%- set answer = fromjson(run_query(asked).rows[0][0]) -%}
+  {%- if answer.error -%}
+    {%- do exceptions.raise_compiler_error(answer.error) -%}
+  {%- endif -%}
+  {%- do return(answer) -%}
+{%- endmacro %}
+
+
+{#- What Python needs to know of a node. -#}
+{% macro ppduck_node(node) -%}
+  {%- set columns = {} -%}
+  {%- for name, column in (node.get('columns') or {}).items() -%}
+    {%- do columns.update({name: {'meta': column.get('meta'), 'config': {'meta': (column.get('config') or {}).get('meta')}}}) -%}
+  {%- endfor -%}
+  {%- set depends = node.get('depends_on') or {} -%}
+  {%- do return({
+      'name': node.name, 'resource_type': node.resource_type | string, 'raw_code': node.get('raw_code'),
+      'root_path': node.get('root_path'), 'original_file_path': node.get('original_file_path'),
+      'meta': node.get('meta'), 'relation_name': node.get('relation_name'),
+      'config': {'meta': node.config.get('meta'), 'delimiter': node.config.get('delimiter'),
+                 'materialized': node.config.get('materialized')},
+      'columns': columns, 'depends_on': {'nodes': depends.get('nodes') or [], 'macros': depends.get('macros') or []},
+  }) -%}
+{%- endmacro %}
+
+
+{% macro ppduck_has_rule(node) -%}
+  {%- set found = [] -%}
+  {%- for each in [node] + ((node.get('columns') or {}).values() | list) -%}
+    {%- set metas = [each.get('meta'), (each.get('config') or {}).get('meta')] -%}
+    {%- for meta in metas if meta and 'ppduck' in meta -%}
+      {%- do found.append(true) -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {%- do return(found | length > 0) -%}
+{%- endmacro %}
+
+
+{% macro ppduck_quoted(text) -%}
+  {%- do return("null" if text is none else "'" ~ (text | string | replace("'", "''")) ~ "'") -%}
+{%- endmacro %}

@@ -1,0 +1,150 @@
+"""What dbt knows of a project's models, as its manifest and its graph tell: their rules, sources and columns.
+
+Which columns a model will have is found before it is built, by binding its SQL in an empty database: seeds are
+described by their files, and what is not built in this run by the database. Where a model's SQL holds more Jinja than
+ref, source and config, or does not bind, its columns are unknown, and the masked model's rule is checked when it is
+compiled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ppduck.dbt.rules import META, Rule, read_rule
+from ppduck.errors import PpduckError, quoted
+from ppduck.plan import sqlbuild as sql
+
+MACRO = "ppduck_mask"
+REBUILT = ("view", "table", "ephemeral")  # what has the columns of its SQL after every run
+_CALL = re.compile(rf"\b{MACRO}\(\s*(?:ref|source)\(\s*([^)]*)\)")
+Node = Mapping[str, Any]
+
+
+def own_meta(node: Node) -> Any:
+    """What ppduck finds in the meta of a model or column, wherever this version of dbt keeps it."""
+    places = ((node.get("config") or {}).get("meta"), node.get("meta"))
+    return next((meta[META] for meta in places if meta and META in meta), None)
+
+
+def column_metas(node: Node) -> dict[str, Any]:
+    metas = {name: own_meta(column) for name, column in (node.get("columns") or {}).items()}
+    return {name: meta for name, meta in metas.items() if meta is not None}
+
+
+def rule_of(node: Node, call: Mapping[str, Any] | None = None) -> Rule:
+    """The rule of a model; PpduckError where it is none that ppduck can carry out."""
+    return read_rule(str(node["name"]), own_meta(node), column_metas(node), call)
+
+
+def has_rule(node: Node) -> bool:
+    return own_meta(node) is not None or bool(column_metas(node))
+
+
+def calls_the_macro(node: Node) -> bool:
+    used = (node.get("depends_on") or {}).get("macros") or []
+    return any(str(macro).split(".")[-1] == MACRO for macro in used)
+
+
+@dataclass
+class Project:
+    """Models, seeds and sources by their dbt id."""
+
+    nodes: Mapping[str, Node]
+    _known: dict[str, list[str] | None] = field(default_factory=dict)
+    _scratch: duckdb.DuckDBPyConnection | None = None
+
+    def models(self) -> Iterator[tuple[str, Node]]:
+        yield from ((id_, node) for id_, node in self.nodes.items() if node.get("resource_type") == "model")
+
+    def sources(self, node: Node) -> list[str]:
+        """The ids of what a model masks: what its call names, else all it is made of."""
+        every = [id_ for id_ in (node.get("depends_on") or {}).get("nodes") or [] if id_ in self.nodes]
+        calls = _CALL.findall(str(node.get("raw_code") or ""))
+        named = {re.findall(r"['\"]([^'\"]+)['\"]", call)[-1] for call in calls if re.search(r"['\"]", call)}
+        return [id_ for id_ in every if self.nodes[id_]["name"] in named] or every
+
+    def faults(self, only: Sequence[str] | None = None) -> list[str]:
+        """What is wrong with the rules, a message a model; before anything is built."""
+        found = []
+        for id_, node in self.models():
+            if has_rule(node) and (only is None or id_ in only):
+                try:
+                    self.check(node)
+                except PpduckError as error:
+                    found.append(str(error))
+        return found
+
+    def warnings(self, only: Sequence[str] | None = None) -> list[str]:
+        """Rules that nobody carries out."""
+        return [
+            f"model {quoted(str(node['name']))} has a masking rule and does not call {MACRO}: it is released as its "
+            "SQL makes it."
+            for id_, node in self.models()
+            if has_rule(node) and not calls_the_macro(node) and (only is None or id_ in only)
+        ]
+
+    def check(self, node: Node) -> Rule:
+        """The rule of a model, its columns looked up as far as they can be known."""
+        rule = rule_of(node)
+        sources = self.sources(node)
+        if len(sources) == 1:
+            columns = self.columns(sources[0])
+            if columns is not None:
+                rule.check_columns(str(self.nodes[sources[0]]["name"]), columns)
+        return rule
+
+    def columns(self, id_: str) -> list[str] | None:
+        """The columns that a node will have; None where they cannot be known yet."""
+        if id_ not in self._known:
+            self._known[id_] = None  # what refers to itself is not known
+            try:
+                self._known[id_] = self._described(id_)
+            except Exception:  # whatever is wrong with the model, dbt will say it better
+                self._known[id_] = None
+        return self._known[id_]
+
+    def _described(self, id_: str) -> list[str]:
+        if self._scratch is None:
+            still = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+            self._scratch = duckdb.connect(config={**still, "python_enable_replacements": "false"})
+        node, name = self.nodes[id_], _quoted(id_)
+        built = node.get("columns_in_database")
+        if built:
+            columns = ", ".join(f"{_quoted(column)} {type_}" for column, type_ in built)
+            self._scratch.execute(f"CREATE TABLE {name} ({columns})")
+        elif node["resource_type"] == "seed":
+            path = Path(node.get("root_path") or ".") / node["original_file_path"]
+            delimiter = (node.get("config") or {}).get("delimiter") or ","
+            query = "SELECT * FROM read_csv($1, header := true, delim := $2) LIMIT 0"
+            self._scratch.execute(f"CREATE TABLE {name} AS {query}", [str(path), delimiter])
+        elif (node.get("config") or {}).get("materialized") in REBUILT:
+            self._scratch.execute(f"CREATE VIEW {name} AS {self._rendered(node)}")
+        else:
+            raise LookupError(id_)
+        return [row[0] for row in self._scratch.execute(f"DESCRIBE {name}").fetchall()]
+
+    def _rendered(self, node: Node) -> str:
+        """A model's SQL over the scratch database; fails where more is asked of Jinja than names."""
+        from jinja2 import StrictUndefined
+        from jinja2.sandbox import SandboxedEnvironment
+
+        def named(*parts: str, **_: Any) -> str:
+            ids = (node.get("depends_on") or {}).get("nodes") or []
+            [id_] = [each for each in ids if each in self.nodes and self.nodes[each]["name"] == parts[-1]]
+            if self.columns(id_) is None:
+                raise LookupError(id_)
+            return _quoted(id_)
+
+        context = {"ref": named, "source": named, "config": lambda **_: "", "is_incremental": lambda: False}
+        template = SandboxedEnvironment(undefined=StrictUndefined).from_string(str(node["raw_code"]))
+        return template.render(context).strip().rstrip(";")
+
+
+def _quoted(name: str) -> str:
+    return sql.render(sql.name(name))
