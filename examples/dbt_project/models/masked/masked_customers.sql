@@ -1,0 +1,1 @@
+{{ ppduck_mask(ref('stg_customers')) }}

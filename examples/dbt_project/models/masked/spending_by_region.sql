@@ -1,0 +1,3 @@
+select region, count(*) as customers, avg(spending) as spending
+from {{ ref('masked_customers') }}
+group by region

@@ -1,0 +1,125 @@
+"""The plugin's configuration, its refusals, and its functions on several cursors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from ppduck.dbt.answers import answer, register
+from ppduck.errors import PpduckError
+from tests.conftest import SECRET
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # dbt's own
+    from dbt.adapters.duckdb.credentials import DuckDBCredentials
+    from dbt.adapters.duckdb.plugins import BasePlugin
+    from dbt_common.exceptions import DbtRuntimeError
+
+    from ppduck.dbt import plugin as plugin_module
+    from ppduck.dbt.plugin import secret_of
+
+
+def test_ppduck_imports_without_dbt() -> None:
+    code = "import sys; sys.modules['dbt'] = None; import ppduck, ppduck.dbt, ppduck.dbt.cli; print('fine')"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stdout == "fine\n", ran.stderr
+
+
+def test_where_the_secret_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINE", SECRET)
+    (tmp_path / "secret").write_text(SECRET + "\n", encoding="utf-8")
+    assert secret_of({"secret_env": "MINE"}) == SECRET.encode()
+    assert secret_of({"secret_file": str(tmp_path / "secret")}) == SECRET.encode()
+    assert secret_of({}) is None
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"secret_evn": "MINE"}, r'key "secret_evn", which is not known. Did you mean "secret_env"\? Keys: "secret_env", "secret_file"'),
+        ({"secret_env": "NOT_SET"}, 'the environment variable "NOT_SET", which is not set or empty'),
+        ({"secret_env": "SHORT"}, 'the secret that secret_env "SHORT" holds is too short to protect anything; give 16 bytes'),
+        ({"secret_file": "no/such/file"}, '"no/such/file", which cannot be read: No such file'),
+        ({"secret_env": "A", "secret_file": "b"}, "both secret_env and secret_file"),
+    ],
+)  # fmt: skip
+def test_refused(config: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHORT", "0123456789")
+    with pytest.raises(PpduckError, match=message) as refused:
+        secret_of(config)
+    assert "0123456789" not in str(refused.value)
+
+
+def test_settings_of_the_profile_are_no_keys_of_the_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINE", SECRET)
+    credentials = DuckDBCredentials(database="memory", schema="main", path=":memory:", settings={"threads": "2"})
+    settings: dict[str, Any] = dict(credentials.settings or {})
+    plugin = BasePlugin.create("ppduck.dbt", config=settings | {"secret_env": "MINE"}, credentials=credentials)
+    with duckdb.connect() as con:
+        plugin.configure_connection(con)
+        plugin.configure_connection(con)
+        cursors = [con.cursor(), con.cursor()]
+        con.execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS x FROM range(50) r(i)")
+        rows = []
+        for cursor in cursors:
+            plugin.configure_cursor(cursor)
+            rows.append(
+                cursor.execute("FROM egadp_mask('t', conf := 'x', nonconf := []::VARCHAR[], key := 'id')").fetchall()
+            )
+        assert rows[0] == rows[1]
+    with pytest.raises(DbtRuntimeError, match='config has key "thread", which is not known'):
+        BasePlugin.create("ppduck.dbt", config=settings | {"thread": "4"}, credentials=credentials)
+
+
+def test_a_run_without_a_secret_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(plugin_module.LOGGER, "warning", said.append)
+    BasePlugin.create("ppduck.dbt", config={})
+    assert len(said) == 1
+    assert "no secret is given, so that every run is another release" in said[0]
+    monkeypatch.setenv("PPDUCK_SECRET", SECRET)
+    BasePlugin.create("ppduck.dbt", config={})
+    assert len(said) == 1
+
+
+def test_questions_of_the_macros() -> None:
+    rule = {"name": "m", "raw_code": "", "config": {"meta": {"ppduck": {"mask": "egadp", "conf": ["x"]}}}}
+    given = dict.fromkeys(("original", "key", "conf", "nonconf", "limits", "moments", "tolerance"))
+    with duckdb.connect() as con:
+        register(con)
+        request = {"node": rule, "given": given, "masked": "m", "made_of": {}}
+        [(said,)] = con.execute("SELECT ppduck_dbt('release', ?)", [json.dumps(request)]).fetchall()
+    assert "parameter 'original' is missing" in json.loads(said)["error"]
+    assert "parameter 'key' is missing, and the model's meta.ppduck does not name it" in json.loads(said)["error"]
+    told = given | {"original": '"o"', "key": "id", "limits": {"linkage": 0.1}}
+    request = {"node": rule, "given": told, "masked": '(select * from "m" where true) dbt_subquery', "made_of": {}}
+    statement = json.loads(answer("release", json.dumps(request)))["sql"]
+    masked = "'(select * from (select * from \"m\" where true) dbt_subquery)'"
+    assert f"release_check('o', {masked}, conf := ['x'], key := 'id', limits := {{'linkage': 0.1}})" in statement
+    assert f"moments_check('o', {masked})" in statement
+    without = json.loads(answer("release", json.dumps(request | {"given": told | {"moments": False}})))["sql"]
+    assert "moments_check" not in without
+
+
+@pytest.mark.parametrize(
+    ("relation", "table"),
+    [
+        ('"db"."main"."stg"', "db.main.stg"),
+        ('"db"."main"."Odd name"', '"db"."main"."Odd name"'),
+        ('"db"."main"."stg""x"', '"db"."main"."stg""x"'),
+        ("(select * from x limit 0)", "(select * from x limit 0)"),
+        ("data.parquet", "data.parquet"),
+    ],
+)
+def test_sources_are_named_as_a_user_would(relation: str, table: str) -> None:
+    node = {"name": "m", "config": {"meta": {"ppduck": {"mask": "egadp", "conf": "x"}}}}
+    source = {"name": "s", "table": relation, "is_cte": False, "columns": ["x"]}
+    said = json.loads(answer("mask", json.dumps({"node": node, "source": source, "call": {}})))
+    assert said["sql"] == f"select * from egadp_mask('{table}', conf := 'x')"

@@ -1,0 +1,87 @@
+"""What a manifest tells of rules, and which columns a model will have before it is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ppduck.dbt.project import Project, calls_the_macro
+
+
+def model(name: str, code: str, *made_of: str, materialized: str = "view", **more: Any) -> dict[str, Any]:
+    return {
+        "name": name, "resource_type": "model", "raw_code": code, "config": {"materialized": materialized},
+        "depends_on": {"nodes": list(made_of), "macros": []}, "columns": {}, **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> dict[str, Any]:
+    (tmp_path / "people.csv").write_text("id;Income\n1;2.5\n", encoding="utf-8")
+    seed = {
+        "name": "people", "resource_type": "seed", "root_path": str(tmp_path), "original_file_path": "people.csv",
+        "config": {"delimiter": ";", "materialized": "seed"},
+    }  # fmt: skip
+    built = {
+        "name": "raw",
+        "resource_type": "source",
+        "columns_in_database": [["a", "DECIMAL(9,2)"], ["o'b", "VARCHAR"]],
+    }
+    return {"seed": seed, "source": built}
+
+
+def columns(nodes: dict[str, Any], node: dict[str, Any]) -> list[str] | None:
+    return Project({**nodes, "model": node}).columns("model")
+
+
+def test_columns_before_anything_is_built(nodes: dict[str, Any]) -> None:
+    assert columns(nodes, model("m", "select id, income * 2 as twice from {{ ref('people') }};", "seed")) == [
+        "id",
+        "twice",
+    ]
+    both = "{{ config(tags=['x']) }} select * from {{ source('s', 'raw') }}, {{ ref('p', 'people') }}"
+    assert columns(nodes, model("m", both, "source", "seed")) == ["a", "o'b", "id", "Income"]
+    chain = nodes | {"between": model("between", "select id as key from {{ ref('people') }}", "seed")}
+    assert columns(chain, model("m", "select * from {{ ref('between') }}", "between")) == ["key"]
+
+
+@pytest.mark.parametrize(
+    ("code", "materialized"),
+    [
+        ("select {{ my_macro() }} from {{ ref('people') }}", "view"),
+        ("select nothing from {{ ref('people') }}", "view"),
+        ("select * from {{ ref('m') }}", "view"),
+        ("select * from {{ ref('people') }}", "incremental"),
+        ("def model(dbt, session): ...", "table"),
+    ],
+)
+def test_columns_that_cannot_be_known(nodes: dict[str, Any], code: str, materialized: str) -> None:
+    assert columns(nodes, model("m", code, "seed", "model", materialized=materialized)) is None
+
+
+def test_the_source_is_what_the_call_names(nodes: dict[str, Any]) -> None:
+    project = Project(nodes)
+    two = model("m", "{{ ppduck_mask( ref('people')) }} join {{ source('s', 'raw') }}", "source", "seed")
+    assert project.sources(two) == ["seed"]
+    assert project.sources(model("m", "{{ ppduck_mask(source('s', \"raw\")) }}", "source", "seed")) == ["source"]
+    assert project.sources(model("m", "{% set r = ref('people') %}{{ ppduck_mask(r) }}", "seed")) == ["seed"]
+
+
+def test_faults_and_warnings_of_the_selected_models(nodes: dict[str, Any]) -> None:
+    meta = {"ppduck": {"mask": "noise", "level": 0.1, "conf": "incom"}}
+    wrong = model("wrong", "{{ ppduck_mask(ref('people')) }}", "seed", meta=meta)
+    wrong["depends_on"]["macros"] = ["macro.dbt.run_query", "macro.mine.ppduck_mask"]
+    idle = model("idle", "select 1", "seed", columns={"income": {"config": {"meta": {"ppduck": "conf"}}}})
+    idle["config"]["meta"] = {"ppduck": {"mask": "egadp"}}
+    project = Project({**nodes, "wrong": wrong, "idle": idle, "plain": model("plain", "select 1")})
+    assert project.faults() == [
+        'ppduck rule of model "wrong": conf names column "incom", which "people" does not have. Did you mean "Income"? '
+        'Columns: "id", "Income".'
+    ]
+    assert project.faults(["idle"]) == []
+    [warning] = project.warnings()
+    assert warning.startswith('model "idle" has a masking rule and does not call ppduck_mask')
+    assert project.warnings(["wrong"]) == []
+    assert calls_the_macro(wrong)

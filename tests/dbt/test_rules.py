@@ -1,0 +1,121 @@
+"""Masking rules: what meta may say, and how it is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from ppduck.dbt.rules import literal, masks, read_rule, roles_of
+from ppduck.errors import PpduckError
+from ppduck.plan.registry import functions
+from tests.one_connection import con, loaded  # noqa: F401
+
+
+def test_every_mask_of_the_registry_has_a_short_name() -> None:
+    named = {function.name for function in functions() if function.name.endswith("_mask")}
+    assert {mask.name for mask in masks().values()} == named - {"recommend_mask"}
+    assert masks()["egadp"].name == "egadp_mask"
+
+
+def test_roles_are_the_parameters_that_take_columns() -> None:
+    assert roles_of(masks()["egadp"]) == ["conf", "nonconf", "by", "key", "drop"]
+    assert roles_of(masks()["anatomy"]) == ["qi", "sensitive", "keep", "key"]
+
+
+def test_a_rule_of_the_model() -> None:
+    rule = read_rule("m", {"mask": "egadp", "conf": ["x1", "x2"], "key": "id", "nonconf": [], "round": False}, {})
+    assert rule.statement('"db"."main"."o\'dd"') == (
+        "select * from egadp_mask('\"db\".\"main\".\"o''dd\"', conf := ['x1', 'x2'], key := 'id', "
+        "nonconf := []::VARCHAR[], round := false)"
+    )
+    assert rule.roles == {"conf": ["x1", "x2"], "nonconf": [], "key": ["id"]}
+    assert rule.own == {"round": False}
+
+
+def test_a_rule_of_columns_and_of_the_call() -> None:
+    columns = {"disease": {"role": "conf", "p": 0.8}, "gender": {"p": 0.9}, "id": "key", "name": "drop"}
+    rule = read_rule("m", {"mask": "rr_mask", "drop": "street"}, columns, {"seed": 3})
+    assert rule.given == {
+        "drop": ["street", "name"], "conf": ["disease"], "p": {"disease": 0.8, "gender": 0.9}, "key": ["id"], "seed": 3,
+    }  # fmt: skip
+    assert rule.conf == ["disease"]
+    assert read_rule("m", {"mask": "rr", "p": {"a": 0.5, "b": 0.6}}, {}).conf == ["a", "b"]
+    anatomy = read_rule("m", {"mask": "anatomy", "l": 2}, {"age": "qi", "zip": "qi", "disease": "sensitive"})
+    assert anatomy.given == {"l": 2, "qi": ["age", "zip"], "sensitive": "disease"}
+
+
+@pytest.mark.parametrize(
+    ("meta", "keeps"),
+    [
+        ({"mask": "egadp"}, True),
+        ({"mask": "ipso"}, True),
+        ({"mask": "sufficiency", "alpha": 0.5}, True),
+        ({"mask": "nm_egadp"}, True),
+        ({"mask": "egadp", "round": True}, False),
+        ({"mask": "egadp", "on_null": "mean"}, False),
+        ({"mask": "nm_egadp", "variant": 2}, False),
+        ({"mask": "nm_egadp", "extra_noise": 0.1}, False),
+        ({"mask": "gadp"}, False),
+        ({"mask": "noise", "level": 0.1}, False),
+        ({"mask": "rr", "p": 0.7}, False),
+    ],
+)
+def test_who_promises_moments(meta: dict[str, Any], keeps: bool) -> None:
+    assert read_rule("m", {**meta, "conf": "x"}, {}).keeps_moments is keeps
+
+
+@pytest.mark.parametrize(
+    ("whole", "columns", "message"),
+    [
+        ({"mask": "egad", "conf": "x"}, {}, r'model "m": there is no mask "egad". Did you mean "egadp"\? Masks: "anatomy"'),
+        ({"conf": "x"}, {}, 'model "m": it names no mask; add mask: to meta.ppduck of the model'),
+        ("egadp", {}, r"meta.ppduck takes a mapping such as \{mask: egadp, .*, got 'egadp'"),
+        ({"mask": "egadp"}, {}, 'parameter "conf" of egadp_mask is missing'),
+        ({"mask": "egadp", "conf": "x", "nonkonf": "y"}, {}, r'has no parameter "nonkonf". Did you mean "nonconf"\?'),
+        ({"mask": "egadp", "conf": "x", "tbl": "y"}, {}, 'has no parameter "tbl"'),
+        ({"mask": "noise", "conf": "x", "level": "high"}, {}, "level of noise_mask takes a number .*, got 'high'"),
+        ({"mask": "egadp"}, {"x": "konf"}, r'column "x" has role "konf", which egadp_mask does not know. Did you mean "conf"\?'),
+        ({"mask": "noise", "level": 0.2}, {"x": {"role": "conf", "level": 0.3}}, 'level is given for the model and for column "x"'),
+        ({"mask": "anatomy", "qi": "a", "l": 2}, {"b": "sensitive", "c": "sensitive"}, "sensitive of anatomy_mask takes a text"),
+    ],
+)  # fmt: skip
+def test_refused(whole: Any, columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(PpduckError, match=message):
+        read_rule("m", whole, columns)
+
+
+def test_missing_columns_are_named_together() -> None:
+    rule = read_rule("m", {"mask": "noise", "conf": ["x1", "X2"], "key": "idd", "level": {"x1": 0.1, "y": 0.2}}, {})
+    with pytest.raises(PpduckError) as refused:
+        rule.check_columns("stg", ["id", "x1", "x2"])
+    assert str(refused.value) == (
+        'ppduck rule of model "m": key names column "idd", which "stg" does not have. Did you mean "id"? '
+        'Columns: "id", "x1", "x2".\n'
+        '  also: level names column "y", which "stg" does not have. Columns: "id", "x1", "x2".'
+    )
+
+
+def test_the_statement_is_what_the_mask_takes(con: duckdb.DuckDBPyConnection) -> None:  # noqa: F811
+    con.execute(
+        'CREATE TABLE t AS SELECT i AS id, i % 7 AS "by", sin(i) AS "x ""1""", cos(i) AS x2 FROM range(200) r(i)'
+    )
+    meta = {
+        "mask": "sufficiency",
+        "conf": ['x "1"', "x2"],
+        "by": "by",
+        "nonconf": [],
+        "key": ["id"],
+        "alpha": {"x2": 0.5, 'x "1"': 0},
+    }
+    statement = read_rule("m", meta, {}).statement("t")
+    assert len(con.execute(statement).fetchall()) == 200
+
+
+@pytest.mark.parametrize("value", [None, True, 3, -0.5, 1e-12, "it's", ["a", 1], {"a'b": [1, 2], "c": {"d": False}}])
+def test_literals_come_back(con: duckdb.DuckDBPyConnection, value: Any) -> None:  # noqa: F811
+    if value == ["a", 1]:
+        value = ["a", "1"]
+    [(back,)] = con.execute(f"SELECT {literal(value)}").fetchall()
+    assert (float(back) if isinstance(value, float) else back) == value
