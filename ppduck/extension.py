@@ -117,6 +117,13 @@ def connect(
     return load(duckdb.connect(str(database), **options), given)
 
 
+def interrupt(con: duckdb.DuckDBPyConnection) -> None:
+    """``con.interrupt()``, which also reaches what ppduck reads while it plans the query that is to end."""
+    con.interrupt()
+    for planner in list(_planners.values()):
+        planner.interrupt(con)
+
+
 class Planner:
     """What one database's UDFs share: its connections, weakly, and its noise."""
 
@@ -127,6 +134,8 @@ class Planner:
         self._seeded = KeyedNoise(b"seeded noise is for tests")
         self._connections: dict[str, weakref.ref[duckdb.DuckDBPyConnection]] = {}
         self._registered: list[Callable[..., Any]] = []
+        # Who asked, and the cursor that reads for it.
+        self._reading: list[tuple[str, weakref.ref[duckdb.DuckDBPyConnection]]] = []
         self._thread = threading.local()
 
     def set_secret(self, secret: bytes) -> None:
@@ -201,6 +210,8 @@ class Planner:
             return "SELECT NULL"  # DuckDB 1.4 binds the body of a macro when it is made
         function = function_named(name)
         cursor = self._cursor(asking)
+        reading = (asking, weakref.ref(cursor))
+        self._reading.append(reading)
         outermost = getattr(self._thread, "read_levels", None) is None
         if outermost:
             self._thread.read_levels = {}
@@ -212,7 +223,17 @@ class Planner:
         finally:
             if outermost:
                 self._thread.read_levels = None
+            self._reading.remove(reading)
             cursor.close()
+
+    def interrupt(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Interrupts the cursors that read for a connection, and those that read for them."""
+        names = [name for name, reference in list(self._connections.items()) if reference() is con]
+        for asking, reference in list(self._reading):
+            cursor = reference()
+            if asking in names and cursor is not None:
+                cursor.interrupt()
+                self.interrupt(cursor)
 
     def _cursor(self, asking: str) -> duckdb.DuckDBPyConnection:
         """A cursor beside the connection that asks: another one may be at work in another thread."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -380,15 +381,20 @@ def test_results_that_cannot_be_written_are_an_error() -> None:
     assert (done.stderr, done.returncode) == (b"Error: cannot write the results: No space left on device\n", 1)
 
 
-def test_an_interrupted_statement_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupted(*_: object) -> None:
-        raise RuntimeError("Query interrupted")  # as DuckDB does
-
-    monkeypatch.setattr(shell, "_run", interrupted)
-    assert shell.main(["-c", "SELECT 1"]) == 1
-    assert capsys.readouterr() == ("", "Error: Query interrupted\n  in -c, line 1\n")
+@pytest.mark.skipif(sys.platform == "win32", reason="cannot send Ctrl-C to one process")
+def test_an_interrupted_statement_is_an_error() -> None:
+    endless = "SELECT 1 AS a;\nSELECT count(*) FROM range(10000000) a, range(10000000) b"
+    with subprocess.Popen([*COMMAND, "-c", endless], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.readline().decode().startswith("┌─")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 1
+        assert process.stderr.read() in (
+            b"Error: the query was cancelled.\n  in -c, line 1\n",
+            b"Error: the query was cancelled.\n  in -c, line 2\n",
+            b"Error: cancelled.\n",
+        )
 
 
 def test_sql_meets_neither_the_programs_variables_nor_a_progress_bar() -> None:

@@ -1,0 +1,128 @@
+"""Results as text: DuckDB's own boxes, or CSV, JSON and Markdown with values as DuckDB writes them."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import duckdb
+from duckdb import StatementType as Kind
+
+from ppduck.shell.statements import Statement
+
+MOST_ROWS = 40
+WIDTH_WITHOUT_TERMINAL = 120
+BATCH = 2048
+
+_WRITES = (Kind.CREATE, Kind.INSERT, Kind.UPDATE, Kind.DELETE, Kind.MERGE_INTO, Kind.COPY)
+_NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "BIGNUM")
+_AS_TEXT, _AS_JSON = "CAST(#{} AS VARCHAR)", "CAST(to_json(#{}) AS VARCHAR)"
+
+Row = tuple[str | None, ...]
+
+
+def rendered(con: duckdb.DuckDBPyConnection, statement: Statement, mode: str) -> Iterator[str]:
+    """Executes a statement; its rows as pieces of text, each with its line ends, where it has any to show."""
+    relation: duckdb.DuckDBPyRelation | None = con.sql(statement.text)
+    if relation is None or _is_receipt(statement, relation):
+        return
+    if statement.kind == Kind.EXPLAIN:
+        yield "".join(str(plan).rstrip("\n") + "\n" for _, plan in relation.fetchall())
+    else:
+        yield from MODES[mode](relation)
+
+
+def _is_receipt(statement: Statement, relation: duckdb.DuckDBPyRelation) -> bool:
+    """Whether this is only DuckDB's word that a statement ran; DuckDB 2.0 gives one for each, 1.4 for few."""
+    if relation.columns == ["Success"]:
+        return statement.kind != Kind.SELECT and len(relation) == 0
+    asks_for_rows = "returning" in statement.text.casefold()
+    return relation.columns == ["Count"] and statement.kind in _WRITES and not asks_for_rows
+
+
+def _table(relation: duckdb.DuckDBPyRelation) -> Iterator[str]:
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+    box = io.StringIO()
+    with contextlib.redirect_stdout(box):
+        relation.show(max_rows=MOST_ROWS, max_width=width)
+    yield box.getvalue().rstrip("\n") + "\n"
+
+
+def _csv(relation: duckdb.DuckDBPyRelation) -> Iterator[str]:
+    yield _csv_lines([relation.columns])
+    for batch in _batches(relation, _AS_TEXT):
+        yield _csv_lines(batch)
+
+
+def _csv_lines(rows: Iterable[Sequence[str | None]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def _json(relation: duckdb.DuckDBPyRelation) -> Iterator[str]:
+    """An array of objects, one a line."""
+    names = [json.dumps(name, ensure_ascii=False) for name in relation.columns]
+    before = "["
+    for batch in _batches(relation, _AS_JSON):
+        for row in batch:
+            cells = (f"{name}:{_json_value(cell)}" for name, cell in zip(names, row, strict=True))
+            yield before + "{" + ",".join(cells) + "}"
+            before = ",\n"
+    yield "[]\n" if before == "[" else "]\n"
+
+
+def _json_value(cell: str | None) -> str:
+    if cell is None:
+        return "null"
+    if cell.startswith('"') or ("NaN" not in cell and "Infinity" not in cell):
+        return cell
+    # JSON knows neither, though DuckDB writes them.
+    return json.dumps(json.loads(cell, parse_constant=lambda _: None), ensure_ascii=False, separators=(",", ":"))
+
+
+def _markdown(relation: duckdb.DuckDBPyRelation) -> Iterator[str]:
+    rows = [[_markdown_cell(cell) for cell in row] for batch in _batches(relation, _AS_TEXT) for row in batch]
+    names = [_markdown_cell(name) for name in relation.columns]
+    right = [any(number in str(kind) for number in _NUMBERS) and "[" not in str(kind) for kind in relation.types]
+    widths = [max(3, *map(len, column)) for column in zip(names, *rows, strict=True)]
+    yield _markdown_line(names, widths, right)
+    yield "|" + "|".join("-" * (width + 1) + ("-:"[end]) for width, end in zip(widths, right, strict=True)) + "|\n"
+    for row in rows:
+        yield _markdown_line(row, widths, right)
+
+
+def _markdown_cell(value: str | None) -> str:
+    return "NULL" if value is None else value.replace("|", "\\|").replace("\n", "<br>")
+
+
+def _markdown_line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    padded = (
+        f"{cell:>{width}}" if end else f"{cell:<{width}}" for cell, width, end in zip(cells, widths, right, strict=True)
+    )
+    return "| " + " | ".join(padded) + " |\n"
+
+
+def _batches(relation: duckdb.DuckDBPyRelation, expression: str) -> Iterator[list[Row]]:
+    """The rows as text, some at a time, so that a long result needs no memory."""
+    columns = (f"{expression.format(i)} AS c{i}" for i in range(1, len(relation.columns) + 1))
+    texts: Any = relation.project(", ".join(columns))
+    # DuckDB 2.0 knows the first name, 1.4 only the second.
+    reader = (texts.to_arrow_reader if hasattr(texts, "to_arrow_reader") else texts.fetch_record_batch)(BATCH)
+    with contextlib.closing(reader):  # an open result would block the connection
+        for batch in reader:
+            yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+MODES: dict[str, Callable[[duckdb.DuckDBPyRelation], Iterator[str]]] = {
+    "table": _table,
+    "csv": _csv,
+    "json": _json,
+    "markdown": _markdown,
+}

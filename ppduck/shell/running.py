@@ -1,0 +1,98 @@
+"""Runs a statement so that Ctrl-C cancels it: DuckDB works in a thread of its own, signals arrive in the main one."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+
+import duckdb
+
+import ppduck
+from ppduck.extension import interrupt
+
+_LIBRARY = str(Path(ppduck.__file__).parent)
+_SHELL = str(Path(__file__).parent)
+
+
+class Cancelled(Exception):  # noqa: N818 - what the user wanted is no error
+    """Ctrl-C came while a statement ran."""
+
+
+class Run:
+    """One statement at work; ``work`` asks ``check()`` between pieces of what it prints."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, work: Callable[[Run], None]) -> None:
+        self._con = con
+        self._work = work
+        self._wanted = False  # to be cancelled
+        self._error: BaseException | None = Cancelled()  # unless the work ends and says otherwise
+        self._thread = threading.Thread(target=self._worker, daemon=True)
+
+    def finish(self) -> None:
+        """Waits for the end; raises what the work raised, or Cancelled if that came of a Ctrl-C."""
+        with _on_interrupt(self._cancel):
+            self._thread.start()
+            while self._thread.is_alive():
+                self._thread.join(0.05)
+                if self._wanted:
+                    # Again and again: an interrupt is forgotten when the next part of the work begins.
+                    self._stop()
+        error, self._error = self._error, None
+        if error is not None and self._wanted:
+            raise Cancelled from None
+        if error is not None:
+            raise error
+
+    def check(self) -> None:
+        if self._wanted:
+            raise Cancelled
+
+    def _worker(self) -> None:
+        # A KeyboardInterrupt from _stop may come late, in the midst of what is done about the first.
+        with contextlib.suppress(KeyboardInterrupt):
+            try:
+                self._work(self)
+            except BaseException as error:
+                self._error = error
+            else:
+                self._error = None
+
+    def _cancel(self) -> None:
+        self._wanted = True
+
+    def _stop(self) -> None:
+        """Stops DuckDB, and the Python that it calls: a network that is being trained knows of no interrupt."""
+        interrupt(self._con)
+        own = threading.get_ident()
+        for thread, frame in sys._current_frames().items():
+            if thread != own and _is_at_work(frame):
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
+
+
+def _is_at_work(frame: FrameType | None) -> bool:
+    """Whether a thread is inside a function that ppduck gave to DuckDB."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(_LIBRARY) and not file.startswith(_SHELL):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@contextlib.contextmanager
+def _on_interrupt(handle: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C calls this, if signals come to this thread at all."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: handle())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

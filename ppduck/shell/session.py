@@ -1,0 +1,72 @@
+"""A connection, and how its user wants to see results."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterable
+from functools import partial
+
+import duckdb
+
+import ppduck
+from ppduck.errors import PpduckError
+from ppduck.shell.results import rendered
+from ppduck.shell.running import Cancelled, Run
+from ppduck.shell.statements import ShellError, Statement, parsed
+from ppduck.shell.streams import can_print_blocks
+
+_HOLDER = re.compile(r"\(PID (\d+)\)")
+
+Script = tuple[str | None, str]  # its name, if it has one, and its content
+
+
+class Session:
+    """Runs scripts on one connection and prints what they find."""
+
+    def __init__(self, database: str, *, readonly: bool = False, secret: bytes | None = None) -> None:
+        self.mode = "table"
+        self.timer = False
+        self.con = _open(database, readonly, secret)
+        # DuckDB draws it where the results go, after two seconds of work: good in a terminal, and nowhere else.
+        self.con.execute(f"SET enable_progress_bar = {str(can_print_blocks()).lower()}")
+
+    def close(self) -> None:
+        self.con.close()
+
+    def run(self, scripts: Iterable[Script]) -> None:
+        """Runs scripts one after the other, once all of them are known to parse, up to the first error."""
+        for statement in [statement for name, text in scripts for statement in parsed(self.con, name, text)]:
+            began = time.perf_counter(), time.process_time()
+            try:
+                Run(self.con, partial(self._show, statement)).finish()
+            except Cancelled:
+                if sys.stdout.isatty():
+                    print(flush=True)  # the line that holds ^C, and maybe half a progress bar
+                raise statement.failed("the query was cancelled.") from None
+            # A RuntimeError is an interrupt in DuckDB 1.4; what cannot be encoded was typed in no known encoding.
+            except (duckdb.Error, RuntimeError, UnicodeError) as error:
+                raise statement.failed(str(error)) from None
+            finally:
+                if self.timer:
+                    real, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
+                    print(f"Run Time (s): real {real:.3f} cpu {cpu:.3f}", flush=True)
+
+    def _show(self, statement: Statement, run: Run) -> None:
+        for piece in rendered(self.con, statement, self.mode):
+            run.check()
+            sys.stdout.write(piece)
+        sys.stdout.flush()
+
+
+def _open(database: str, readonly: bool, secret: bytes | None) -> duckdb.DuckDBPyConnection:
+    config = {"python_enable_replacements": "false"}  # names in SQL shall not find this program's variables
+    try:
+        return ppduck.connect(database, secret=secret, read_only=readonly, config=config)
+    except (duckdb.Error, PpduckError) as error:
+        reason = " ".join(str(error).split())
+        if "Could not set lock on file" in reason:
+            holder = _HOLDER.search(reason)
+            reason = f"it is in use by another process{f' (PID {holder[1]})' if holder else ''}; close it there first."
+        raise ShellError(f"cannot open {database}: {reason}") from None
