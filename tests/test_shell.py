@@ -393,6 +393,7 @@ def test_an_interrupted_statement_is_an_error() -> None:
         assert process.stderr.read() in (
             b"Error: the query was cancelled.\n  in -c, line 1\n",
             b"Error: the query was cancelled.\n  in -c, line 2\n",
+            b"Error: stopped after a statement that was done when Ctrl-C came.\n  in -c, line 1\n",
             b"Error: cancelled.\n",
         )
 

@@ -30,7 +30,7 @@ class Run:
     def __init__(self, con: duckdb.DuckDBPyConnection, work: Callable[[Run], None]) -> None:
         self._con = con
         self._work = work
-        self._wanted = False  # to be cancelled
+        self.unwanted = False  # since Ctrl-C came
         self._error: BaseException | None = Cancelled()  # unless the work ends and says otherwise
         self._thread = threading.Thread(target=self._worker, daemon=True)
 
@@ -40,17 +40,17 @@ class Run:
             self._thread.start()
             while self._thread.is_alive():
                 self._thread.join(0.05)
-                if self._wanted:
+                if self.unwanted:
                     # Again and again: an interrupt is forgotten when the next part of the work begins.
                     self._stop()
         error, self._error = self._error, None
-        if error is not None and self._wanted:
+        if error is not None and self.unwanted:
             raise Cancelled from None
         if error is not None:
             raise error
 
     def check(self) -> None:
-        if self._wanted:
+        if self.unwanted:
             raise Cancelled
 
     def _worker(self) -> None:
@@ -64,7 +64,7 @@ class Run:
                 self._error = None
 
     def _cancel(self) -> None:
-        self._wanted = True
+        self.unwanted = True
 
     def _stop(self) -> None:
         """Stops DuckDB, and the Python that it calls: a network that is being trained knows of no interrupt."""

@@ -37,10 +37,12 @@ class Session:
 
     def run(self, scripts: Iterable[Script]) -> None:
         """Runs scripts one after the other, once all of them are known to parse, up to the first error."""
-        for statement in [statement for name, text in scripts for statement in parsed(self.con, name, text)]:
+        statements = [statement for name, text in scripts for statement in parsed(self.con, name, text)]
+        for number, statement in enumerate(statements, 1):
             began = time.perf_counter(), time.process_time()
             try:
-                Run(self.con, partial(self._show, statement)).finish()
+                run = Run(self.con, partial(self._show, statement))
+                run.finish()
             except Cancelled:
                 if sys.stdout.isatty():
                     print(flush=True)  # the line that holds ^C, and maybe half a progress bar
@@ -52,6 +54,8 @@ class Session:
                 if self.timer:
                     real, cpu = time.perf_counter() - began[0], time.process_time() - began[1]
                     print(f"Run Time (s): real {real:.3f} cpu {cpu:.3f}", flush=True)
+            if run.unwanted and number < len(statements):
+                raise statement.failed("stopped after a statement that was done when Ctrl-C came.")
 
     def _show(self, statement: Statement, run: Run) -> None:
         for piece in rendered(self.con, statement, self.mode):

@@ -12,6 +12,8 @@ import duckdb
 import pytest
 
 from ppduck.shell.running import Cancelled, Run
+from ppduck.shell.session import Session
+from ppduck.shell.statements import ShellError
 
 pytestmark = pytest.mark.core
 
@@ -84,3 +86,21 @@ def test_errors_and_ends_are_handed_on(con: duckdb.DuckDBPyConnection) -> None:
     assert done == [1]
     with pytest.raises(duckdb.CatalogException, match="nowhere"):
         Run(con, lambda _: con.execute("FROM nowhere") and None).finish()
+
+
+def test_a_ctrl_c_that_comes_too_late_for_one_statement_stops_before_the_next(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session(":memory:")
+    check = Run.check
+
+    def check_late(run: Run) -> None:
+        check(run)
+        run.unwanted = True
+
+    monkeypatch.setattr(Run, "check", check_late)
+    with pytest.raises(ShellError, match=r"^stopped after a statement that was done(.|\n)*in script, line 1$"):
+        session.run([("script", "SELECT 1 AS a;\nCREATE TABLE never AS SELECT 1")])
+    assert "│     1 │" in capsys.readouterr().out
+    assert session.con.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(0,)]
+    session.close()
