@@ -105,7 +105,7 @@ def whole(low: int, high: int | None = None, why: str = "") -> Reader:
             raise MisreadError
         if value < low or (high is not None and value > high):
             raise MisreadError(f"must be {rule}{why}")
-        return value
+        return int(value)
 
     return read
 
