@@ -8,7 +8,6 @@ macros are made anew on every connection that is loaded.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import inspect
 import os
@@ -34,9 +33,8 @@ from ppduck.plan.arguments import read_arguments
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, PlainMacro, function_named, functions
 from ppduck.randomized import mechanism
+from ppduck.secret import fingerprint, given_secret
 
-SECRET_VARIABLE = "PPDUCK_SECRET"
-SHORTEST_SECRET = 16
 PLAN, INSTANCE = "ppduck_plan", "ppduck_instance"
 
 # Kept for good: DuckDB goes on calling a UDF when the connection that registered it is gone, but does not keep its
@@ -73,7 +71,7 @@ def load(con: duckdb.DuckDBPyConnection, secret: str | bytes | None = None) -> d
     >>> con.sql("FROM egadp_mask('t', conf=['x'], nonconf=['s'], key='id')").aggregate("count(*)").fetchall()
     [(100,)]
     """
-    given, raw = _secret(secret), _connection(con)
+    given, raw = given_secret(secret), _connection(con)
     with _loading:
         planner = _planner_of(raw)
         if planner is None:
@@ -113,7 +111,7 @@ def connect(
     ...     con.sql("FROM ppduck_functions()").filter("name = 'egadp_mask'").project("name").fetchall()
     [('egadp_mask',)]
     """
-    given = _secret(secret)  # before a database is opened, or made, that would then be left behind
+    given = given_secret(secret)  # before a database is opened, or made, that would then be left behind
     return load(duckdb.connect(str(database), **options), given)
 
 
@@ -129,7 +127,7 @@ class Planner:
 
     def __init__(self, secret: bytes | None) -> None:
         self.token = secrets.token_hex(8)
-        self._fingerprint = _fingerprint(secret)
+        self._fingerprint = fingerprint(secret)
         self._noise = KeyedNoise(secret or secrets.token_bytes(32))
         self._seeded = KeyedNoise(b"seeded noise is for tests")
         self._connections: dict[str, weakref.ref[duckdb.DuckDBPyConnection]] = {}
@@ -139,11 +137,11 @@ class Planner:
         self._thread = threading.local()
 
     def set_secret(self, secret: bytes) -> None:
-        if self._fingerprint not in (None, _fingerprint(secret)):
+        if self._fingerprint not in (None, fingerprint(secret)):
             raise PpduckError(
                 "ppduck.load: this database is loaded with another secret; close it first, or give the same secret."
             )
-        self._fingerprint = _fingerprint(secret)
+        self._fingerprint = fingerprint(secret)
         self._noise = KeyedNoise(secret)
 
     def teach(self, con: duckdb.DuckDBPyConnection, only: Function | None = None) -> None:
@@ -394,25 +392,3 @@ def _plain_statements(wanted: tuple[str, ...]) -> list[str]:
 
 def _quoted(name: str) -> str:
     return sql.render(sql.name(name))
-
-
-def _fingerprint(secret: bytes | None) -> bytes | None:
-    """What is kept of a given secret, to know it again; None for one from the operating system."""
-    return None if secret is None else hashlib.sha256(b"ppduck fingerprint\0" + secret).digest()
-
-
-def _secret(secret: str | bytes | None) -> bytes | None:
-    """The secret as bytes; None where neither the caller nor the environment gives one."""
-    where = "secret"
-    if secret is None:
-        secret, where = os.environ.get(SECRET_VARIABLE) or None, SECRET_VARIABLE
-    if secret is None:
-        return None
-    if not isinstance(secret, (str, bytes)):
-        raise PpduckError(f"ppduck.load: secret takes text or bytes, got {type(secret).__name__}.")
-    raw = secret.encode() if isinstance(secret, str) else secret
-    if len(raw) < SHORTEST_SECRET:
-        raise PpduckError(
-            f"ppduck.load: {where} is too short to protect anything; give {SHORTEST_SECRET} bytes or more."
-        )
-    return raw

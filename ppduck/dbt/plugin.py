@@ -15,7 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 import ppduck
 from ppduck.dbt import answers
 from ppduck.errors import PpduckError, listed, near_miss, quoted
-from ppduck.extension import SECRET_VARIABLE, SHORTEST_SECRET
+from ppduck.secret import SECRET_VARIABLE, SHORTEST_SECRET
 
 SECRET_ENV, SECRET_FILE = "secret_env", "secret_file"
 KEYS = (SECRET_ENV, SECRET_FILE)

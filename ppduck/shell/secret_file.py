@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from ppduck.extension import SHORTEST_SECRET
+from ppduck.secret import SHORTEST_SECRET
 from ppduck.shell.statements import ShellError
 from ppduck.shell.streams import complain
 
