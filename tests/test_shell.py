@@ -266,12 +266,32 @@ def test_a_text_that_ends_too_early_is_not_overlooked(rest: str, capsys: pytest.
     assert printed.err.endswith("  in -c number 2, line 3\n")
 
 
-def test_dot_commands_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert shell.main(["-c", "SELECT 1;\n-- next\n .mode csv\nSELECT 2;"]) == 1
-    refusal = "Error: dot commands come with the interactive shell; a script holds SQL only.\n"
-    assert capsys.readouterr() == ("", f"{refusal}  in -c, line 3\n")
-    assert shell.main(["-c", "\ufeff.mode csv"]) == 1
-    assert capsys.readouterr() == ("", f"{refusal}  in -c, line 1\n")
+def test_dot_commands_stand_between_statements(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shell.main(["-c", "SELECT 1 AS a;\n-- it's next\n .mode csv\nSELECT 2 AS b;\n.quit\nSELECT 3 AS c;"]) == 0
+    assert capsys.readouterr() == (f"{ONE_AS_A}b\n2\n", "")
+    assert shell.main(["-c", "\ufeff.mode json", "-c", "SELECT 1 AS a"]) == 0
+    assert capsys.readouterr() == ('[{"a":1}]\n', "")
+
+
+def test_a_wrong_dot_command_stops_the_script_before_it_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shell.main(["-c", "SELECT 1;\n.tabels\nSELECT (;"]) == 1
+    refusal = 'Error: there is no .tabels. Did you mean ".tables"? .help lists the dot commands.\n'
+    assert capsys.readouterr() == ("", f"{refusal}  in -c, line 2\n")
+    assert shell.main(["-c", "\n.tables\n\nSELECT 1;\n SELECT (;"]) == 1
+    assert capsys.readouterr().err.endswith("  in -c, line 5\n")
+    assert shell.main(["-c", "SELECT 1; .tables"]) == 1
+    alone = "Error: a dot command stands on a line of its own, before or after the SQL.\n"
+    assert capsys.readouterr() == ("", f"{alone}  in -c, line 1\n")
+
+
+def test_scripts_read_scripts_but_not_themselves(tmp_path: Path) -> None:
+    outer, inner = tmp_path / "outer.sql", tmp_path / "inner.sql"
+    outer.write_text(f"CREATE TABLE t AS SELECT 1 AS a;\n.read {inner}\n.read {inner}\n")
+    inner.write_text("INSERT INTO t FROM t;\n.mode csv\nSELECT count(*) AS n FROM t;\n")
+    assert result_of(outer) == "n\n2\nn\n4\n"
+    inner.write_text(f".read '{tmp_path}/../{tmp_path.name}/outer.sql'\n")
+    told = f"Error: .read: {tmp_path}/../{tmp_path.name}/outer.sql reads itself.\n"
+    assert error_of(outer) == f"{told}  in {inner}, line 1\n  in {outer}, line 2\n"
 
 
 def test_a_line_within_a_statement_may_start_with_a_dot(capsys: pytest.CaptureFixture[str]) -> None:

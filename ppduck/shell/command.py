@@ -12,10 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import ppduck
-from ppduck.shell import streams
+from ppduck.shell import dots, streams
 from ppduck.shell.results import MODES
+from ppduck.shell.scripts import Script, decoded, read_script
 from ppduck.shell.secret_file import read_secret
-from ppduck.shell.session import Script, Session
+from ppduck.shell.session import Session
 from ppduck.shell.statements import ShellError
 
 IN_MEMORY = ":memory:"
@@ -59,10 +60,12 @@ def _shell(argv: Sequence[str]) -> int:
     scripts = [] if asks else _scripts(arguments.commands, file)
     secret = None if arguments.secret_file is None else read_secret(arguments.secret_file)
     is_new = database != IN_MEMORY and not Path(database).exists()
-    with contextlib.closing(Session(database, readonly=arguments.readonly, secret=secret)) as session:
+    session = Session(database, dots.understood, readonly=arguments.readonly, secret=secret)
+    with contextlib.closing(session):
         session.mode = arguments.mode
         if not asks:
-            session.run(scripts)
+            with contextlib.suppress(dots.Leave):
+                session.run(scripts)
             return 0
         from ppduck.shell.prompt import converse  # which takes time, and packages that scripts do without
 
@@ -114,21 +117,6 @@ def _scripts(commands: Sequence[str], file: str | None) -> list[Script]:
     if file is not None:
         return [read_script(file)]
     if not commands:
-        return [("standard input", _decoded("standard input", sys.stdin.buffer.read()))]
+        return [("standard input", decoded("standard input", sys.stdin.buffer.read()))]
     names = ["-c"] if len(commands) == 1 else [f"-c number {n}" for n in range(1, len(commands) + 1)]
-    return [(name, _decoded(name, os.fsencode(text))) for name, text in zip(names, commands, strict=True)]
-
-
-def read_script(file: str) -> Script:
-    """A file and what it holds."""
-    try:
-        return file, _decoded(file, Path(file).read_bytes())
-    except OSError as error:
-        raise ShellError(f"cannot read {file}: {error.strerror}") from None
-
-
-def _decoded(name: str, content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ShellError(f"{name} is not UTF-8 text: see byte {error.start + 1}") from None
+    return [(name, decoded(name, os.fsencode(text))) for name, text in zip(names, commands, strict=True)]

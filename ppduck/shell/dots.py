@@ -1,17 +1,18 @@
-"""The dot commands of the prompt."""
+"""The dot commands."""
 
 from __future__ import annotations
 
 import os
 import shlex
-import textwrap
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from ppduck.errors import listed, near_miss, quoted
-from ppduck.plan.registry import Function, functions
-from ppduck.shell.command import read_script
+from ppduck.help import page
+from ppduck.plan.registry import functions
 from ppduck.shell.results import MODES
+from ppduck.shell.scripts import read_script
 from ppduck.shell.session import Session
 from ppduck.shell.statements import ShellError
 
@@ -39,12 +40,12 @@ class Command(NamedTuple):
 
     takes: str
     summary: str
-    act: Callable[[Session, list[str]], None]
+    act: Callable[[list[str], Session], None]
     most: int  # arguments
 
 
-def run(session: Session, line: str) -> None:
-    """Carries out a line such as ``.mode csv``."""
+def understood(line: str) -> Callable[[Session], None]:
+    """What a line such as ``.mode csv`` asks a session to do; a ShellError if it is none."""
     name, given = _words(line)
     command = COMMANDS.get(name)
     if command is None:
@@ -52,7 +53,7 @@ def run(session: Session, line: str) -> None:
         raise ShellError(f"there is no .{name}.{near_miss(f'.{name}', known)} .help lists the dot commands.")
     if len(given) > command.most:
         raise ShellError(f".{name} takes {command.takes or 'nothing'}, got {len(given)} words.")
-    command.act(session, given)
+    return partial(command.act, given)
 
 
 def _words(line: str) -> tuple[str, list[str]]:
@@ -65,11 +66,11 @@ def _words(line: str) -> tuple[str, list[str]]:
         raise ShellError(f".{name}: a quotation mark has no partner.") from None
 
 
-def _leave(session: Session, given: list[str]) -> None:
+def _leave(given: list[str], session: Session) -> None:
     raise Leave
 
 
-def _mode(session: Session, given: list[str]) -> None:
+def _mode(given: list[str], session: Session) -> None:
     if not given:
         print(session.mode)
     elif given[0] not in MODES:
@@ -78,7 +79,7 @@ def _mode(session: Session, given: list[str]) -> None:
         session.mode = given[0]
 
 
-def _timer(session: Session, given: list[str]) -> None:
+def _timer(given: list[str], session: Session) -> None:
     if not given:
         print("on" if session.timer else "off")
     elif given[0] not in ("on", "off"):
@@ -87,20 +88,23 @@ def _timer(session: Session, given: list[str]) -> None:
         session.timer = given[0] == "on"
 
 
-def _read(session: Session, given: list[str]) -> None:
+def _read(given: list[str], session: Session) -> None:
     if not given:
         raise ShellError(".read takes the name of a file with SQL.")
-    session.run([read_script(os.path.expanduser(given[0]))])
+    file = os.path.expanduser(given[0])
+    if session.is_running(file):
+        raise ShellError(f".read: {file} reads itself.")
+    session.run([read_script(file)])
 
 
-def _tables(session: Session, given: list[str]) -> None:
+def _tables(given: list[str], session: Session) -> None:
     found = session.con.execute(_RELATIONS).fetchall()
     width = max((len(name) for name, _, _ in found), default=0)
     for name, kind, _ in found:
         print(name if kind == "table" else f"{name:<{width}}  (view)")
 
 
-def _schema(session: Session, given: list[str]) -> None:
+def _schema(given: list[str], session: Session) -> None:
     found = session.con.execute(_RELATIONS).fetchall()
     wanted = given[0].casefold() if given else None
     chosen = [row for row in found if wanted is None or row[0].casefold() == wanted]
@@ -112,14 +116,13 @@ def _schema(session: Session, given: list[str]) -> None:
         print(text.rstrip().removesuffix(";") + ";")
 
 
-def _help(session: Session, given: list[str]) -> None:
+def _help(given: list[str], session: Session) -> None:
     if not given:
         print(_overview())
         return
     name = given[0].partition("(")[0].removeprefix(".").casefold()
-    function = next((each for each in functions() if each.name == name), None)
-    if function is not None:
-        print(explained(function))
+    if name in (function.name for function in functions()):
+        print(page(name))
     elif name in COMMANDS:
         print(_line(name))
     else:
@@ -143,17 +146,6 @@ def _overview() -> str:
 def _line(name: str) -> str:
     command = COMMANDS[name]
     return f"{f'.{name} {command.takes}'.rstrip():<38} {command.summary}"
-
-
-def explained(function: Function) -> str:
-    """What the registry knows of a function."""
-    width = max(len(parameter.name) for parameter in function.parameters) if function.parameters else 0
-    lines = [function.signature, "", *textwrap.wrap(function.summary, 100), ""]
-    for parameter in function.parameters:
-        default = "required" if parameter.default is None else f"default {parameter.default}"
-        text = f"{parameter.name:<{width}}  {parameter.doc} ({default})"
-        lines += textwrap.wrap(text, 100, initial_indent="  ", subsequent_indent=" " * (width + 4))
-    return "\n".join([*lines, *([""] if function.parameters else []), f"Reference: {function.reference}"])
 
 
 COMMANDS = {

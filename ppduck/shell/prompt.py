@@ -22,7 +22,7 @@ from ppduck.shell import dots
 from ppduck.shell.completion import Names, offers
 from ppduck.shell.history import history
 from ppduck.shell.results import MODES
-from ppduck.shell.scan import BARE_COMMANDS, is_complete
+from ppduck.shell.scan import BARE_COMMANDS, is_complete, parts
 from ppduck.shell.session import Session
 from ppduck.shell.statements import ShellError
 from ppduck.shell.streams import complain
@@ -69,10 +69,7 @@ def converse(session: Session, database: str) -> int:
 def answer(session: Session, text: str) -> None:
     """Carries out one input."""
     bare = text.strip()
-    if bare.startswith(".") or bare.casefold() in BARE_COMMANDS:
-        dots.run(session, bare)
-    elif bare:
-        session.run([(None, text)])
+    session.run([(None, f".{bare}" if bare.casefold() in BARE_COMMANDS else text)])
 
 
 def _keys() -> KeyBindings:
@@ -116,8 +113,9 @@ class Suggestions(Completer):
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         before = document.text_before_cursor
-        if before.lstrip().startswith("."):
-            yield from self._after_a_dot(before.lstrip(), complete_event)
+        last = list(parts(before))[-1:]
+        if last and last[0].is_dot_command and not before.endswith("\n"):
+            yield from self._after_a_dot(before.rpartition("\n")[2].lstrip(), complete_event)
             return
         for offer in offers(self._names, before):
             yield Completion(offer.text, -offer.replaces, display_meta=offer.meaning)

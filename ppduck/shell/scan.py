@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 _DOLLARS = re.compile(r"\$(?:[A-Za-z_]\w*)?\$")
 _CALLED = re.compile(r"(\w+)\s*$")
 _NAMED = re.compile(r"\s*(\w+)\s*(?::=|=>|=)(?!=)")
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -112,13 +115,42 @@ def _comment_end(text: str, at: int) -> int:
     return len(text) + 1
 
 
+class Part(NamedTuple):
+    """A dot command, which is one line, or the SQL before, between and after dot commands."""
+
+    line: int  # on which it starts
+    text: str
+    is_dot_command: bool
+
+
+def parts(text: str) -> Iterator[Part]:
+    """Takes dot commands out of a text: lines that start with a dot where no statement is under way."""
+    first, pending = 1, ""
+    for number, line in enumerate(_LINES.findall(text), 1):
+        if line.lstrip().startswith(".") and _is_between(pending):
+            if pending:
+                yield Part(first, pending, False)
+            yield Part(number, line.strip(), True)
+            first, pending = number + 1, ""
+        else:
+            pending += line
+    if pending:
+        yield Part(first, pending, False)
+
+
+def _is_between(text: str) -> bool:
+    """Whether a new statement may start after this."""
+    place = scan(";" + text)
+    return place.ended and not place.quote
+
+
 def is_complete(text: str) -> bool:
-    """Whether Enter is to run this: a dot command, or SQL that ends with a semicolon."""
-    bare = text.strip()
-    if not bare or bare.startswith(".") or bare.casefold() in BARE_COMMANDS:
+    """Whether Enter is to run this: it ends with a dot command, or with a semicolon."""
+    if not text.strip() or text.strip().casefold() in BARE_COMMANDS:
         return True
-    place = scan(text)
-    return place.ended and (not place.quote or place.quote == "--")
+    *_, last = parts(text)
+    place = scan(last.text)
+    return last.is_dot_command or (place.ended and (not place.quote or place.quote == "--"))
 
 
 BARE_COMMANDS = ("exit", "quit", "help")  # meant as dot commands by everybody who types them

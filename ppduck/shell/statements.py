@@ -35,14 +35,12 @@ class Statement(NamedTuple):
         return ShellError(unnumbered if self.script is None else f"{unnumbered}\n  in {self.script}, line {self.line}")
 
 
-def parsed(con: duckdb.DuckDBPyConnection, script: str | None, content: str) -> Iterator[Statement]:
-    """The statements of a script; a ShellError where it does not parse."""
-    for line, text in _pieces(content):
+def parsed(con: duckdb.DuckDBPyConnection, script: str | None, content: str, first: int) -> Iterator[Statement]:
+    """The statements of SQL that starts on the line ``first`` of a script; a ShellError where it does not parse."""
+    for line, text in _pieces(content, first):
         statement = Statement(script, line, text)
         if text.startswith("."):
-            alone = "a dot command stands on a line of its own, before or after the SQL."
-            inside = "dot commands come with the interactive shell; a script holds SQL only."
-            raise statement.failed(alone if script is None else inside)
+            raise statement.failed("a dot command stands on a line of its own, before or after the SQL.")
         try:
             found = con.extract_statements(text)
         except duckdb.ParserException as error:
@@ -55,9 +53,9 @@ def parsed(con: duckdb.DuckDBPyConnection, script: str | None, content: str) -> 
             yield from (statement._replace(kind=last.type) for last in found[-1:])
 
 
-def _pieces(content: str) -> Iterator[tuple[int, str]]:
+def _pieces(content: str, line: int) -> Iterator[tuple[int, str]]:
     """What stands between semicolons, and the line it starts on, by DuckDB's tokenizer, which counts bytes."""
-    source, after, first, line, counted = content.encode(), 0, None, 1, 0
+    source, after, first, counted = content.encode(), 0, None, 0
     for offset, kind in [*duckdb.tokenize(content), (len(source), None)]:
         if source[offset : offset + 1] in (b";", b""):
             # Without a token there are only comments, or what the tokenizer of DuckDB 1.4 gave up on.

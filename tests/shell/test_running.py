@@ -11,6 +11,7 @@ from collections.abc import Callable
 import duckdb
 import pytest
 
+from ppduck.shell.dots import understood
 from ppduck.shell.running import Cancelled, Run
 from ppduck.shell.session import Session
 from ppduck.shell.statements import ShellError
@@ -91,7 +92,7 @@ def test_errors_and_ends_are_handed_on(con: duckdb.DuckDBPyConnection) -> None:
 def test_a_ctrl_c_that_comes_too_late_for_one_statement_stops_before_the_next(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = Session(":memory:")
+    session = Session(":memory:", understood)
     check = Run.check
 
     def check_late(run: Run) -> None:

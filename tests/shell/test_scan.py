@@ -15,6 +15,8 @@ from ppduck.shell.scan import is_complete, scan
         ".tables",
         " .mode csv",
         "exit",
+        "SELECT 1;\n.tables",
+        "-- first\n.tables\n",
         "SELECT 1;",
         "SELECT 1; ",
         "SELECT 1; -- the end",
@@ -43,6 +45,9 @@ def test_what_can_be_run(text: str) -> None:
         "SELECT $a$ $$;",
         "SELECT 1 -- ;",
         "SELECT 1; /* ;",
+        "SELECT 1\n.tables",
+        "SELECT '\n.tables",
+        ".tables\nSELECT 1",
         "/* /* */ ;",
     ],
 )
