@@ -20,6 +20,11 @@ from ppduck.secret import SECRET_VARIABLE, SHORTEST_SECRET
 SECRET_ENV, SECRET_FILE = "secret_env", "secret_file"
 KEYS = (SECRET_ENV, SECRET_FILE)
 WHERE = "plugin ppduck.dbt in profiles.yml"
+# Who gives the secret itself must not find it on the screen and in dbt's log: no message repeats what was given.
+TAKES = {
+    SECRET_ENV: "It takes the name of the variable, as in secret_env: CUSTOMERS_SECRET, without env_var().",
+    SECRET_FILE: "It takes the path of the file that holds the secret, not the secret.",
+}
 LOGGER = AdapterLogger("ppduck")
 
 
@@ -62,17 +67,19 @@ def secret_of(config: Mapping[str, Any]) -> bytes | None:
                 f"{WHERE}: config has key {quoted(str(key))}, which is not known.{near_miss(str(key), KEYS)} "
                 f"Keys: {listed(KEYS)}."
             )
-    given = {key: str(value) for key, value in config.items() if value is not None}
+    given = {key: value for key, value in config.items() if value is not None}
     if not given:
         return None
     if len(given) > 1:
         raise PpduckError(f"{WHERE}: config gives both {SECRET_ENV} and {SECRET_FILE}; keep one of them.")
     [(key, name)] = given.items()
+    if not isinstance(name, str):
+        raise PpduckError(f"{WHERE}: {key} takes a text, got {type(name).__name__}. {TAKES[key]}")
     secret = _from_environment(name) if key == SECRET_ENV else _from_file(name)
     if len(secret) < SHORTEST_SECRET:
         raise PpduckError(
-            f"{WHERE}: the secret that {key} {quoted(name)} holds is too short to protect anything; give "
-            f"{SHORTEST_SECRET} bytes or more."
+            f"{WHERE}: the secret that {key} names is too short to protect anything; give {SHORTEST_SECRET} bytes or "
+            "more."
         )
     return secret
 
@@ -81,17 +88,18 @@ def _from_environment(variable: str) -> bytes:
     secret = os.environ.get(variable)
     if not secret:
         raise PpduckError(
-            f"{WHERE}: {SECRET_ENV} names the environment variable {quoted(variable)}, which is not set or empty; set "
-            "it to the secret, or remove the key."
+            f"{WHERE}: {SECRET_ENV} names an environment variable that is not set or empty; set it to the secret, or "
+            f"remove the key. {TAKES[SECRET_ENV]}"
         )
-    return secret.encode()
+    return secret.encode("utf-8", "surrogateescape")
 
 
 def _from_file(path: str) -> bytes:
     try:
         return Path(path).read_bytes().rstrip(b"\r\n")
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or type(error).__name__
         raise PpduckError(
-            f"{WHERE}: {SECRET_FILE} names {quoted(path)}, which cannot be read: {error.strerror or error}. A path "
-            "that is not absolute starts where dbt is run."
+            f"{WHERE}: {SECRET_FILE} names a file that cannot be read: {why}. {TAKES[SECRET_FILE]} A path that is not "
+            "absolute starts where dbt is run."
         ) from None

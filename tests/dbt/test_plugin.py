@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -26,6 +27,9 @@ with warnings.catch_warnings():
     from ppduck.dbt.plugin import secret_of
 
 
+GIVEN = "the secret itself, by mistake"
+
+
 def test_ppduck_imports_without_dbt() -> None:
     code = "import sys; sys.modules['dbt'] = None; import ppduck, ppduck.dbt, ppduck.dbt.cli; print('fine')"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -44,17 +48,25 @@ def test_where_the_secret_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     ("config", "message"),
     [
         ({"secret_evn": "MINE"}, r'key "secret_evn", which is not known. Did you mean "secret_env"\? Keys: "secret_env", "secret_file"'),
-        ({"secret_env": "NOT_SET"}, 'the environment variable "NOT_SET", which is not set or empty'),
-        ({"secret_env": "SHORT"}, 'the secret that secret_env "SHORT" holds is too short to protect anything; give 16 bytes'),
-        ({"secret_file": "no/such/file"}, '"no/such/file", which cannot be read: No such file'),
+        ({"secret_env": "NOT_SET"}, "names an environment variable that is not set or empty"),
+        ({"secret_env": GIVEN}, r"It takes the name of the variable, as in secret_env: CUSTOMERS_SECRET, without env_var\(\)"),
+        ({"secret_env": "SHORT"}, "the secret that secret_env names is too short to protect anything; give 16 bytes"),
+        ({"secret_env": GIVEN + "=short"}, "the secret that secret_env names is too short"),
+        ({"secret_env": [GIVEN, "b"]}, "secret_env takes a text, got list. It takes the name of the variable"),
+        ({"secret_env": 4711}, "secret_env takes a text, got int"),
+        ({"secret_file": "no/such/file"}, "secret_file names a file that cannot be read: No such file"),
+        ({"secret_file": GIVEN}, "It takes the path of the file that holds the secret, not the secret"),
+        ({"secret_file": GIVEN + "\0"}, "cannot be read: ValueError"),
         ({"secret_env": "A", "secret_file": "b"}, "both secret_env and secret_file"),
     ],
 )  # fmt: skip
-def test_refused(config: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused(config: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHORT", "0123456789")
+    monkeypatch.setattr(plugin_module.os, "environ", os.environ | {GIVEN + "=short": "0123456789"})
     with pytest.raises(PpduckError, match=message) as refused:
         secret_of(config)
-    assert "0123456789" not in str(refused.value)
+    for untold in ("0123456789", GIVEN, "4711"):
+        assert untold not in str(refused.value)
 
 
 def test_settings_of_the_profile_are_no_keys_of_the_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
