@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="ppduck dbt", description="Masking in a dbt project.")
     commands = parser.add_subparsers(dest="command", required=True)
     writing = commands.add_parser("init", help="write ppduck's macros and its release test into a project")
-    writing.add_argument("--to", default="macros", metavar="FOLDER", help="a folder of macro-paths (default: macros)")
+    writing.add_argument("--to", metavar="FOLDER", help="a folder of macro-paths (default: the first of them)")
     listing = commands.add_parser("rules", help="list the masking rules of a project")
     listing.add_argument("--manifest", metavar="FILE", help="read this manifest.json instead of running dbt parse")
     for command in (writing, listing):
@@ -54,12 +54,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def init(project: Path, folder: str) -> int:
+def init(project: Path, folder: str | None) -> int:
     """Writes the macros, over those of an earlier ppduck but over nothing else."""
-    about = _project_file(project).read_text(encoding="utf-8")
-    target, text = project / folder / MACROS.name, MACROS.read_text(encoding="utf-8")
+    about = _text(_project_file(project))
+    target, text = project / (folder or _macro_folder(about)) / MACROS.name, MACROS.read_text(encoding="utf-8")
     try:
-        if target.exists() and target.read_text(encoding="utf-8").splitlines()[:1] != text.splitlines()[:1]:
+        if target.exists() and target.read_bytes().splitlines()[:1] != text.encode().splitlines()[:1]:
             raise PpduckError(f"{quoted(str(target))} is not ppduck's; move it, or choose another folder with --to.")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
@@ -117,6 +117,28 @@ def _project_file(project: Path) -> Path:
     if not path.is_file():
         raise PpduckError(f"there is no dbt project in {quoted(str(project))}: it has no {PROJECT_FILE}.")
     return path
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise PpduckError(f"cannot read {quoted(str(path))}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise PpduckError(f"{quoted(str(path))} is not written in UTF-8, which dbt reads.") from None
+
+
+def _macro_folder(project_file: str) -> str:
+    """The first of macro-paths, as dbt would have it; dbt will say what is wrong with the file."""
+    try:
+        import yaml  # type: ignore[import-untyped]  # dbt brings it
+    except ImportError:
+        return "macros"
+    try:
+        paths = yaml.safe_load(project_file)["macro-paths"]
+    except (KeyError, TypeError, yaml.YAMLError):
+        return "macros"
+    return str(paths[0]) if isinstance(paths, list) and paths else "macros"
 
 
 def _read(manifest: Path) -> dict[str, Any]:
