@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from ppduck.errors import PpduckError, quoted
 MACROS = Path(__file__).with_name("macros") / "ppduck.sql"
 PROJECT_FILE, PROFILES, PARSED = "dbt_project.yml", "profiles.yml", "target/partial_parse.msgpack"
 HEAD = ("model", "source", "mask", "columns and parameters")
+IN_SQL, LATER_ON = "in the model's SQL", "known when it runs"
 CHECK = 'on-run-start: "{{ ppduck_check_rules() }}"'
 NEXT_STEPS = f"""\
 profiles.yml needs the plugin, in the outputs that use DuckDB:
@@ -77,18 +78,17 @@ def rules(project: Path, manifest: str | None) -> int:
     nodes = Project({**found["nodes"], **found["sources"]})
     lines, wrong = [HEAD], 0
     for _, node in nodes.models():
-        if not has_rule(node):
-            if calls_the_macro(node):
-                lines.append((node["name"], _sources(nodes, node), "in the model's SQL", ""))
-            continue
+        place = (str(node["name"]), _sources(nodes, node))
         try:
-            rule = nodes.check(node)
+            told = [(rule.mask.name, _told(rule)) for rule in nodes.check(node)] if has_rule(node) else []
         except PpduckError as error:
             wrong += 1
             print(f"Error: {error}", file=sys.stderr)
             continue
-        lines.append((node["name"], _sources(nodes, node), rule.mask.name, _told(rule)))
-    for warning in nodes.warnings():
+        if not told and calls_the_macro(node):
+            told = [(IN_SQL, "")]
+        lines += [(*place, *each) for each in told]
+    for warning in _warnings(found, nodes):
         print(f"Warning: {warning}", file=sys.stderr)
     if len(lines) == 1 and not wrong:
         print("no masking rules: no model has meta.ppduck", file=sys.stderr)
@@ -97,13 +97,21 @@ def rules(project: Path, manifest: str | None) -> int:
     return 1 if wrong else 0
 
 
+def _warnings(manifest: Mapping[str, Any], nodes: Project) -> list[str]:
+    found, macros = nodes.warnings(), manifest.get("macros")
+    if found and macros is not None and not any(macro.get("name") == MACRO for macro in macros.values()):
+        return [f"the project has no macro {MACRO}, so that nothing is masked; run ppduck dbt init."]
+    return found
+
+
 def _sources(project: Project, node: Node) -> str:
     return ", ".join(str(project.nodes[id_]["name"]) for id_ in project.sources(node))
 
 
 def _told(rule: Rule) -> str:
     roles = [f"{role}: {', '.join(names)}" for role, names in rule.roles.items()]
-    return "; ".join([*roles, *(f"{name}: {json.dumps(value)}" for name, value in rule.own.items())])
+    later = [f"{name}: {LATER_ON}" for name in rule.later]
+    return "; ".join([*roles, *(f"{name}: {json.dumps(value)}" for name, value in rule.own.items()), *later])
 
 
 def _table(lines: Sequence[Sequence[str]]) -> Iterator[str]:

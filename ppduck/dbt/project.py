@@ -8,6 +8,7 @@ compiled.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +17,13 @@ from typing import Any
 
 import duckdb
 
-from ppduck.dbt.rules import META, Rule, read_rule
+from ppduck.dbt.rules import LATER, MASK, META, Rule, read_rule
 from ppduck.errors import PpduckError, quoted
 from ppduck.plan import sqlbuild as sql
 
 MACRO = "ppduck_mask"
+CALL = "ppduck_call_"  # how the keys begin under which the macro writes its calls into the model's meta
+BUILT = ("model", "snapshot")  # what a call of the macro may stand in
 REBUILT = ("view", "table", "ephemeral")  # what has the columns of its SQL after every run
 _CALL = re.compile(rf"\b{MACRO}\(\s*(?:ref|source)\(\s*([^)]*)\)")
 Node = Mapping[str, Any]
@@ -30,6 +33,33 @@ def own_meta(node: Node) -> Any:
     """What ppduck finds in the meta of a model or column, wherever this version of dbt keeps it."""
     places = ((node.get("config") or {}).get("meta"), node.get("meta"))
     return next((meta[META] for meta in places if meta and META in meta), None)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the macro, as it was when dbt read the model."""
+
+    arguments: Mapping[str, Any]
+    over_text: bool  # what it masks is SQL, not a relation that dbt knows
+
+
+def calls_of(node: Node) -> list[Call]:
+    """The calls of the macro that a model makes, also by way of other macros."""
+    meta = (node.get("config") or {}).get("meta") or node.get("meta") or {}
+    return [
+        Call({name: _read(text) for name, text in call["arguments"].items()}, call["over_text"])
+        for key, call in meta.items()
+        if key.startswith(CALL)
+    ]
+
+
+def _read(text: str) -> Any:
+    """An argument from a list of one as Python writes it. What has no literal, or is not there yet, is LATER."""
+    try:
+        [value] = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError):
+        return LATER
+    return LATER if value is None else value
 
 
 def column_metas(node: Node) -> dict[str, Any]:
@@ -42,13 +72,22 @@ def rule_of(node: Node, call: Mapping[str, Any] | None = None) -> Rule:
     return read_rule(str(node["name"]), own_meta(node), column_metas(node), call)
 
 
+def rules_of(node: Node) -> list[Rule]:
+    """The rules that a model carries out, one a call; that of its meta where it makes none.
+
+    A call whose mask is known only when the model runs has no rule yet.
+    """
+    calls = [call.arguments for call in calls_of(node)] or [{}]
+    return [rule_of(node, call) for call in calls if call.get(MASK) is not LATER]
+
+
 def has_rule(node: Node) -> bool:
-    return own_meta(node) is not None or bool(column_metas(node))
+    return own_meta(node) is not None or bool(column_metas(node)) or bool(calls_of(node))
 
 
 def calls_the_macro(node: Node) -> bool:
     used = (node.get("depends_on") or {}).get("macros") or []
-    return any(str(macro).split(".")[-1] == MACRO for macro in used)
+    return bool(calls_of(node)) or any(str(macro).split(".")[-1] == MACRO for macro in used)
 
 
 @dataclass
@@ -60,7 +99,7 @@ class Project:
     _scratch: duckdb.DuckDBPyConnection | None = None
 
     def models(self) -> Iterator[tuple[str, Node]]:
-        yield from ((id_, node) for id_, node in self.nodes.items() if node.get("resource_type") == "model")
+        yield from ((id_, node) for id_, node in self.nodes.items() if node.get("resource_type") in BUILT)
 
     def sources(self, node: Node) -> list[str]:
         """The ids of what a model masks: what its call names, else all it is made of."""
@@ -89,15 +128,16 @@ class Project:
             if has_rule(node) and not calls_the_macro(node) and (only is None or id_ in only)
         ]
 
-    def check(self, node: Node) -> Rule:
-        """The rule of a model, its columns looked up as far as they can be known."""
-        rule = rule_of(node)
+    def check(self, node: Node) -> list[Rule]:
+        """The rules of a model, their columns looked up as far as they can be known."""
+        rules = rules_of(node)
         sources = self.sources(node)
-        if len(sources) == 1:
+        if len(sources) == 1 and not any(call.over_text for call in calls_of(node)):
             columns = self.columns(sources[0])
             if columns is not None:
-                rule.check_columns(str(self.nodes[sources[0]]["name"]), columns)
-        return rule
+                for rule in rules:
+                    rule.check_columns(str(self.nodes[sources[0]]["name"]), columns)
+        return rules
 
     def columns(self, id_: str) -> list[str] | None:
         """The columns that a node will have; None where they cannot be known yet."""

@@ -22,6 +22,7 @@ from ppduck.plan.registry import Function, functions
 from ppduck.values import folded
 
 META, ROLE, MASK, SUFFIX = "ppduck", "role", "mask", "_mask"
+LATER = object()  # the value of an argument that is known only when the model runs
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Rule:
     model: str
     mask: Function
     given: Mapping[str, Any]
+    later: tuple[str, ...] = ()  # the parameters whose arguments are known only when the model runs
 
     @property
     def roles(self) -> dict[str, list[str]]:
@@ -101,7 +103,7 @@ def roles_of(mask: Function) -> list[str]:
 def read_rule(model: str, whole: Any, columns: Mapping[str, Any], call: Mapping[str, Any] | None = None) -> Rule:
     """The rule of a model from its own meta, that of its columns, and what its call of the macro adds.
 
-    Raises PpduckError, which names the model and everything that is wrong.
+    Raises PpduckError, which names the model and everything that is wrong; arguments that are LATER cannot be.
     """
     faults = Faults(_where(model))
     whole = {} if whole is None else whole
@@ -113,14 +115,15 @@ def read_rule(model: str, whole: Any, columns: Mapping[str, Any], call: Mapping[
     mask = _mask(faults, given.pop(MASK, None))
     for column, meta in columns.items():
         _add_column(faults, mask, given, column, meta)
-    return Rule(model, mask, _checked(faults, mask, {name: v for name, v in given.items() if v is not None}))
+    checked = _checked(faults, mask, {name: v for name, v in given.items() if v is not None})
+    return Rule(model, mask, checked, tuple(name for name, value in given.items() if value is LATER))
 
 
 def _mask(faults: Faults, name: Any) -> Function:
     known = masks()
     if name is None:
         raise faults.refuse(f"it names no mask; add mask: to meta.ppduck of the model. Masks: {listed(known)}.")
-    short = str(name).removesuffix(SUFFIX)
+    short = str(name).casefold().removesuffix(SUFFIX)
     if short not in known:
         raise faults.refuse(f"there is no mask {quoted(str(name))}.{near_miss(short, known)} Masks: {listed(known)}.")
     return known[short]
@@ -135,7 +138,7 @@ def _add_column(faults: Faults, mask: Function, given: dict[str, Any], column: s
             f"column {quoted(column)} has role {quoted(str(role))}, which {mask.name} does not know."
             f"{near_miss(str(role), roles)} Roles: {listed(roles)}."
         )
-    elif role is not None:
+    elif role is not None and given.get(role) is not LATER:
         named = given.get(role)
         others = [named] if isinstance(named, str) else list(named or [])
         every = others if column in others else [*others, column]
@@ -144,7 +147,7 @@ def _add_column(faults: Faults, mask: Function, given: dict[str, Any], column: s
         others = given.setdefault(name, {})
         if isinstance(others, dict):
             given[name] = others | {column: value}
-        else:
+        elif others is not LATER:
             faults.add(f"{name} is given for the model and for column {quoted(column)}; keep one of them.")
 
 
@@ -156,6 +159,8 @@ def _checked(faults: Faults, mask: Function, given: Mapping[str, Any]) -> dict[s
             faults.add(
                 f"{mask.name} has no parameter {quoted(name)}.{near_miss(name, known)} Parameters: {listed(known)}."
             )
+            continue
+        if value is LATER:
             continue
         try:
             known[name].read(value)

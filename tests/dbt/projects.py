@@ -26,6 +26,7 @@ def copied(folder: Path, files: Mapping[str, str] | None = None) -> Path:
     project = folder / "project"
     shutil.copytree(EXAMPLE, project, ignore=NOT_COPIED)
     for name, text in (files or {}).items():
+        (project / name).parent.mkdir(exist_ok=True)
         (project / name).write_text(text, encoding="utf-8")
     (folder / DATABASE).parent.mkdir()
     return project

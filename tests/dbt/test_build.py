@@ -9,7 +9,8 @@ import duckdb
 import pytest
 
 from ppduck.dbt.cli import main
-from tests.dbt.projects import command, dbt, initialized, opened, tables
+from tests.conftest import SECRET
+from tests.dbt.projects import DATABASE, command, dbt, initialized, opened, tables
 
 LEAKS = {
     "models/masked/copied.sql": "select * from {{ ref('stg_customers') }}",
@@ -21,8 +22,46 @@ LEAKS = {
     "models/masked/late.sql": "{{ ppduck_mask(ref('renamed')) }}",
     "models/staging/passing.sql": "{{ config(materialized='ephemeral') }} select * from {{ ref('stg_customers') }}",
     "models/masked/unseen.sql": "{{ ppduck_mask(ref('passing'), mask='egadp', conf='income') }}",
+    # The confidential column, beside the masked one; the rule is in the call and in the meta.
+    "models/masked/beside.sql": """
+        select m.*, s.income as income_before
+        from ({{ masked_by_id(ref('stg_customers'), conf=['income']) }}) m join {{ ref('stg_customers') }} s using (id)
+    """,
+    "models/masked/overridden.sql": """
+        {%- set level = run_query('select 0.8').columns[0].values()[0] | float if execute -%}
+        select * exclude (age) from ({{ ppduck_mask(ref('stg_customers'), mask='noise', conf=['debt'], level=level) }})
+    """,
+    "models/masked/fewer.sql": "select * exclude (age) from ({{ ppduck_mask(ref('stg_customers')) }})",
+    "models/masked/on_text.sql": """
+        {{ ppduck_mask('(select id, income / 12 as monthly from ' ~ ref('stg_customers') ~ ')', conf='monthly') }}
+    """,
+    "models/masked/tested.sql": "{{ ppduck_mask(ref('stg_customers'), mask='noise', conf='debt', level=0.5) }}",
+    "macros/mine.sql": """
+        {% macro masked_by_id(relation) %}{{ ppduck_mask(relation, key='id', **kwargs) }}{% endmacro %}
+    """,
     "models/masked/leaks.yml": """
+unit_tests:
+  - name: tried
+    model: tested
+    given: [{input: ref('stg_customers'), rows: [{id: 1, debt: 2}]}]
+    expect: {rows: [{id: 1}]}
+sources:
+  - name: before
+    schema: main
+    tables: [{name: customers, data_tests: [ppduck_release]}]
 models:
+  - name: beside
+    config: {meta: {ppduck: {mask: egadp}}}
+    data_tests: [ppduck_release]
+    columns: [{name: income, data_tests: [ppduck_release]}]
+  - name: overridden
+    config: {meta: {ppduck: {mask: egadp, conf: [income], nonconf: [age], key: id}}}
+    data_tests: [ppduck_release]
+  - name: fewer
+    config: {meta: {ppduck: {mask: egadp, conf: [income], nonconf: [age], key: id}}}
+    data_tests: [ppduck_release]
+  - name: on_text
+    config: {meta: {ppduck: {mask: noise, level: 0.5, key: id}}}
   - name: copied
     data_tests:
       - ppduck_release:
@@ -52,6 +91,13 @@ models:
     "models/masked/wrong_column.sql": "{{ ppduck_mask(ref('stg_customers')) }}",
     "models/masked/wrong_parameter.sql": "{{ ppduck_mask(ref('stg_customers')) }}",
     "models/masked/forgotten.sql": "select * from {{ ref('stg_customers') }}",
+    "models/masked/wrong_call.sql": "{{ ppduck_mask(ref('stg_customers'), mask='noise', conf='dept', level=0.5) }}",
+    "snapshots/wrong_snapshot.sql": """
+        {% snapshot wrong_snapshot %}
+        {{ config(unique_key='id', strategy='check', check_cols='all', meta={'ppduck': {'mask': 'noise', 'conf': 'ag'}}) }}
+        {{ ppduck_mask(ref('stg_customers'), level=0.5) }}
+        {% endsnapshot %}
+    """,
 }
 
 
@@ -111,11 +157,18 @@ def test_a_query_without_a_model(built: Path) -> None:
     assert '"n": 300' in ran.stdout
 
 
-def test_leaks_fail_the_build(tmp_path: Path, built: Path) -> None:
-    project = initialized(tmp_path, LEAKS, like=built)
-    ran = dbt(project, "build", "--select", "+copied", "+scaled", "+late", "+unseen")
+@pytest.fixture(scope="module")
+def leaking(tmp_path_factory: pytest.TempPathFactory, built: Path) -> tuple[Path, str]:
+    """A project whose releases leak, and what dbt says of it."""
+    project = initialized(tmp_path_factory.mktemp("leaking"), LEAKS, like=built)
+    only = [f"+{Path(name).stem}" for name in LEAKS if name.startswith("models/masked/") and name.endswith(".sql")]
+    ran = dbt(project, "build", "--select", *only, "source:before")
     assert ran.returncode == 1
-    said = ran.stdout
+    return project, ran.stdout
+
+
+def test_leaks_fail_the_build(leaking: tuple[Path, str]) -> None:
+    project, said = leaking
     assert 'ppduck_release on "copied": linkage is 1.0, above its limit of 0.05: share of masked records' in said
     assert 'ppduck_release on "scaled": moments: mean income is ' in said
     assert re.search(r"FAIL \d+ ppduck_release_scaled", said)
@@ -124,10 +177,75 @@ def test_leaks_fail_the_build(tmp_path: Path, built: Path) -> None:
     assert 'model "unseen": its source "__dbt__cte__passing" is ephemeral and cannot be masked' in said
     assert {"copied", "scaled"} <= tables(project)
     assert not {"late", "unseen"} & tables(project)
-    with duckdb.connect(project.parent / "database" / "customers.duckdb") as con:
+    with duckdb.connect(project.parent / DATABASE) as con:
         stored = con.execute('SELECT rule, "limit", "value" FROM main_dbt_test__audit.copied_leaks').fetchall()
     assert {rule for rule, _, _ in stored} == {"linkage", "cc_gain", "r2_gain", "interval", "unchanged"}
     assert all(value > limit for _, limit, value in stored)
+
+
+def test_a_copy_of_a_confidential_column_fails_the_build(leaking: tuple[Path, str]) -> None:
+    project, said = leaking
+    assert (
+        'ppduck_release on "beside": copy: income_before repeats income is 1.0, above its limit of 0.05: share' in said
+    )
+    assert "FAIL 1 ppduck_release_beside_ " in said
+    with opened(project) as con:  # the masked column itself is fine
+        passed = "FROM release_check('stg_customers', 'beside', conf := 'income', key := 'id') SELECT bool_and(passed)"
+        assert con.execute(passed).fetchall() == [(True,)]
+
+
+def test_rules_of_calls(leaking: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+    """What the call says counts, in the list and in the gate, also where it stands in a macro of the user's own."""
+    project, said = leaking
+    assert main(["rules", "--manifest", str(project / "target" / "manifest.json")]) == 0
+    told = capsys.readouterr()
+    listed = {line.split()[0]: re.split(r"  +", line)[2:] for line in told.out.splitlines()}
+    assert listed["overridden"] == ["noise_mask", "conf: debt; nonconf: age; key: id; level: known when it runs"]
+    assert listed["beside"] == ["egadp_mask", "conf: income; key: id"]
+    assert listed["scaled"] == ["ipso_mask", "conf: income; key: id"]
+    assert listed["on_text"] == ["noise_mask", "conf: monthly; key: id; level: 0.5"]
+    assert "Warning" not in told.err
+    assert 'ppduck_release on "overridden": r2_gain is' in said
+    with opened(project) as con:
+        kept = "SELECT bool_and(o.income = m.income), bool_or(o.debt = m.debt) FROM stg_customers o JOIN overridden m USING (id)"
+        assert con.execute(kept).fetchall() == [(True, False)]
+
+
+def test_a_release_may_leave_out_columns(leaking: tuple[Path, str]) -> None:
+    assert "PASS ppduck_release_fewer_ " in leaking[1]
+
+
+def test_misplaced_tests(leaking: tuple[Path, str]) -> None:
+    _, said = leaking
+    where = "ppduck_release goes under data_tests of a model that is released, not of "
+    assert where + "a source." in said
+    assert where + 'its column "income"; name columns by conf.' in said
+    assert 'ppduck rule of model "tried": masks cannot be unit-tested: what they give depends on' in said
+
+
+def test_threads_give_the_same_rows(tmp_path: Path, built: Path) -> None:
+    project = initialized(tmp_path, like=built)
+    ran = dbt(project, "build", "--threads", "1", "--resource-type", "seed", "--resource-type", "model")
+    assert ran.returncode == 0, ran.stdout
+    assert "Concurrency: 1 threads" in ran.stdout
+    masked = ("masked_customers", "shuffled_customers", "randomized_plans", "spending_by_region")
+    rows = []
+    for each in (project, built):
+        with opened(each) as con:
+            rows.append({table: con.execute(f"FROM {table} ORDER BY ALL").fetchall() for table in masked})
+    assert rows[0] == rows[1]
+    assert len(rows[0]["masked_customers"]) == 300
+
+
+def test_an_empty_build_has_the_columns_of_the_rule(tmp_path: Path, built: Path) -> None:
+    project = initialized(tmp_path, like=built)
+    ran = dbt(project, "build", "--empty", "--select", "+shuffled_customers")
+    assert ran.returncode == 0, ran.stdout
+    described = []
+    for each in (project, built):
+        with opened(each) as con:
+            described.append([row[0] for row in con.execute("DESCRIBE shuffled_customers").fetchall()])
+    assert described[0] == described[1] == ["id", "age", "income", "spending"]
 
 
 def test_wrong_rules_stop_dbt_before_any_data(tmp_path: Path, built: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,21 +255,36 @@ def test_wrong_rules_stop_dbt_before_any_data(tmp_path: Path, built: Path, capsy
     for message in (
         'model "wrong_mask": there is no mask "egad". Did you mean "egadp"?',
         'model "wrong_column": conf names column "incme", which "stg_customers" does not have. Did you mean "income"?',
+        'model "wrong_call": conf names column "dept", which "stg_customers" does not have. Did you mean "debt"?',
+        'model "wrong_snapshot": conf names column "ag", which "stg_customers" does not have. Did you mean "age"?',
         'model "wrong_parameter": noise_mask has no parameter "levle". Did you mean "level"?',
     ):
         assert message in ran.stdout
     assert tables(project) == set()
     assert main(["rules", "--manifest", str(project / "target" / "manifest.json")]) == 1
     listed = capsys.readouterr().err
-    assert listed.count("Error: ppduck rule of model") == 3
+    assert listed.count("Error: ppduck rule of model") == 5
     assert 'Warning: model "forgotten" has a masking rule and does not call ppduck_mask' in listed
 
 
-def test_a_wrong_key_of_the_plugin(tmp_path: Path) -> None:
-    project = initialized(tmp_path)
+def test_a_wrong_key_of_the_plugin_stops_dbt_before_there_is_a_database(tmp_path: Path, built: Path) -> None:
+    project = initialized(tmp_path, like=built)
     profile = project / "profiles.yml"
-    profile.write_text(profile.read_text(encoding="utf-8").replace("secret_env:", "secret_evn:"), encoding="utf-8")
-    ran = dbt(project, "debug")
+    wrong = "secret_evn: \"{{ env_var('CUSTOMERS_SECRET') }}\""  # and the secret itself for its name
+    changed = profile.read_text(encoding="utf-8").replace("secret_env: CUSTOMERS_SECRET", wrong)
+    profile.write_text(changed, encoding="utf-8")
+    ran = dbt(project, "build")
     assert ran.returncode != 0
     assert 'config has key "secret_evn", which is not known. Did you mean "secret_env"?' in ran.stdout
-    assert not (project.parent / "database" / "customers.duckdb").exists()
+    assert not (project.parent / DATABASE).exists()
+    assert SECRET not in ran.stdout + ran.stderr
+    assert with_the_secret(project) == []
+
+
+def test_a_build_keeps_the_secret(built: Path) -> None:
+    assert (built / "logs" / "dbt.log").is_file()
+    assert with_the_secret(built.parent) == []
+
+
+def with_the_secret(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]

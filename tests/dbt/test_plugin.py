@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
+import ppduck
 from ppduck.dbt.answers import answer, register
 from ppduck.errors import PpduckError
 from tests.conftest import SECRET
@@ -109,15 +110,55 @@ def test_questions_of_the_macros() -> None:
         request = {"node": rule, "given": given, "masked": "m", "made_of": {}}
         [(said,)] = con.execute("SELECT ppduck_dbt('release', ?)", [json.dumps(request)]).fetchall()
     assert "parameter 'original' is missing" in json.loads(said)["error"]
-    assert "parameter 'key' is missing, and the model's meta.ppduck does not name it" in json.loads(said)["error"]
+    assert "parameter 'key' is missing, and the model's rule does not name it either" in json.loads(said)["error"]
     told = given | {"original": '"o"', "key": "id", "limits": {"linkage": 0.1}}
     request = {"node": rule, "given": told, "masked": '(select * from "m" where true) dbt_subquery', "made_of": {}}
     statement = json.loads(answer("release", json.dumps(request)))["sql"]
     masked = "'(select * from (select * from \"m\" where true) dbt_subquery)'"
     assert f"release_check('o', {masked}, conf := ['x'], key := 'id', limits := {{'linkage': 0.1}})" in statement
     assert f"moments_check('o', {masked})" in statement
+    assert "copy:" not in statement
+    there = request | {
+        "columns": [{"id": "INTEGER", "x": "DOUBLE", "y": "DOUBLE"}, {"id": "INTEGER", "x": "DOUBLE", "z": "DOUBLE"}]
+    }
+    statement = json.loads(answer("release", json.dumps(there | {"given": told | {"nonconf": ["y"]}})))["sql"]
+    assert f"moments_check('o', {masked}, columns := ['x'])" in statement  # y is not released
+    assert "copy: z repeats x" in statement
     without = json.loads(answer("release", json.dumps(request | {"given": told | {"moments": False}})))["sql"]
     assert "moments_check" not in without
+
+
+def test_what_the_gate_cannot_know() -> None:
+    given = dict.fromkeys(("key", "conf", "nonconf", "limits", "moments", "tolerance")) | {"original": "data/o.parquet"}
+    noise = {"mask": "['noise']", "conf": "['x']", "level": "[0.5]"}
+    calls = {
+        "ppduck_call_1": {"arguments": noise | {"key": "[Undefined]"}, "over_text": False},
+        "ppduck_call_2": {"arguments": noise | {"key": "['id']"}, "over_text": False},
+    }
+    for names, message in [
+        (["ppduck_call_1"], "'key' is missing, and the model's call of ppduck_mask tells it only when it runs"),
+        (list(calls), "'conf' is missing, and the model calls ppduck_mask more than once"),
+    ]:
+        node = {"name": "m", "config": {"meta": {name: calls[name] for name in names}}}
+        request = {"node": node, "given": given, "masked": '"m"', "made_of": {}}
+        assert message in json.loads(answer("release", json.dumps(request)))["error"]
+    node = {"name": "m", "config": {"meta": {"ppduck_call_2": calls["ppduck_call_2"]}}}
+    said = json.loads(answer("release", json.dumps(request | {"node": node})))
+    assert "release_check('data/o.parquet', 'm', conf := ['x'], key := ['id'])" in said["sql"]
+    assert said["tables"] == ['"data/o.parquet"', "m"]
+
+
+def test_a_lost_row_is_not_told_in_standard_deviations() -> None:
+    node = {"name": "m", "config": {"meta": {"ppduck": {"mask": "egadp", "conf": "x", "nonconf": [], "key": "id"}}}}
+    given = dict.fromkeys(("key", "conf", "nonconf", "limits", "moments", "tolerance")) | {"original": "o"}
+    request = {"node": node, "given": given, "masked": "m", "made_of": {}}
+    moments = json.loads(answer("release", json.dumps(request)))["sql"].split("union all")[1]
+    with ppduck.connect() as con:
+        con.execute("CREATE TABLE o AS SELECT i AS id, sin(i) AS x FROM range(99) r(i)")
+        con.execute("CREATE TABLE m AS FROM o WHERE id > 4")
+        said = {row[0]: row[3] for row in con.execute(moments).fetchall()}
+    assert said["moments: count"] == "rows that the release has more or fewer than the original (moments_check)"
+    assert "as a difference in standard deviations" in said["moments: mean x"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from ppduck.dbt.project import Project, calls_the_macro
+from ppduck.dbt.project import Project, calls_of, calls_the_macro, rules_of
+from ppduck.dbt.rules import LATER
 
 
 def model(name: str, code: str, *made_of: str, materialized: str = "view", **more: Any) -> dict[str, Any]:
@@ -85,3 +86,36 @@ def test_faults_and_warnings_of_the_selected_models(nodes: dict[str, Any]) -> No
     assert warning.startswith('model "idle" has a masking rule and does not call ppduck_mask')
     assert project.warnings(["wrong"]) == []
     assert calls_the_macro(wrong)
+
+
+def called(over_text: bool = False, **arguments: str) -> dict[str, Any]:
+    """A call as the macro writes it down; each in a list of its own."""
+    return {"arguments": {name: f"[{text}]" for name, text in arguments.items()}, "over_text": over_text}
+
+
+def test_calls_are_rules(nodes: dict[str, Any]) -> None:
+    meta = {"ppduck": {"mask": "egadp", "key": "id"}, "ppduck_call_1": called(conf="['income']", drop="none_yet")}
+    node = model("m", "{{ my_macro(ref('people')) }}", "seed", config={"meta": meta})
+    assert [call.arguments for call in calls_of(node)] == [{"conf": ["income"], "drop": LATER}]
+    [rule] = Project({**nodes, "m": node}).check(node)
+    assert (rule.given, rule.later) == ({"key": "id", "conf": ["income"]}, ("drop",))
+    assert calls_the_macro(node)
+    assert Project({**nodes, "m": node}).warnings() == []
+    meta["ppduck_call_2"] = called(mask="'noise'", conf="'incom'", level="0.5")
+    [fault] = Project({**nodes, "m": node}).faults()
+    assert 'conf names column "incom", which "people" does not have. Did you mean "Income"?' in fault
+
+
+def test_what_a_call_tells_only_when_it_runs(nodes: dict[str, Any]) -> None:
+    for text in ("None", "Undefined", '<DuckDBRelation "a">', "{[]: 1}"):
+        node = model("m", "", "seed", config={"meta": {"ppduck_call_1": called(mask=text)}})
+        assert calls_of(node)[0].arguments == {"mask": LATER}
+        assert rules_of(node) == []
+    monthly = {"ppduck_call_1": called(over_text=True, mask="'egadp'", conf="'monthly'")}
+    assert Project({**nodes, "m": model("m", "", "seed", config={"meta": monthly})}).faults() == []
+
+
+def test_snapshots_have_rules(nodes: dict[str, Any]) -> None:
+    meta = {"ppduck": {"mask": "egadp", "conf": "incom"}}
+    node = model("m", "", "seed", config={"meta": meta}, resource_type="snapshot")
+    assert len(Project({**nodes, "m": node}).faults()) == 1

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from ppduck.dbt.rules import literal, masks, read_rule, roles_of
+from ppduck.dbt.rules import LATER, literal, masks, read_rule, roles_of
 from ppduck.errors import PpduckError
 from ppduck.plan.registry import functions
 from tests.one_connection import con, loaded  # noqa: F401
@@ -44,6 +44,18 @@ def test_a_rule_of_columns_and_of_the_call() -> None:
     assert read_rule("m", {"mask": "rr", "p": {"a": 0.5, "b": 0.6}}, {}).conf == ["a", "b"]
     anatomy = read_rule("m", {"mask": "anatomy", "l": 2}, {"age": "qi", "zip": "qi", "disease": "sensitive"})
     assert anatomy.given == {"l": 2, "qi": ["age", "zip"], "sensitive": "disease"}
+
+
+def test_masks_in_capitals() -> None:
+    assert read_rule("m", {"mask": "EGADP_mask", "conf": "x"}, {}).mask.name == "egadp_mask"
+
+
+def test_arguments_that_are_known_later() -> None:
+    columns = {"x": "conf", "id": "key", "y": {"level": 0.3}}
+    rule = read_rule("m", {"mask": "noise"}, columns, {"conf": LATER, "level": LATER})
+    assert (rule.given, rule.later) == ({"key": ["id"]}, ("conf", "level"))
+    with pytest.raises(PpduckError, match='noise_mask has no parameter "konf"'):
+        read_rule("m", {"mask": "noise"}, {}, {"konf": LATER})
 
 
 @pytest.mark.parametrize(

@@ -20,23 +20,30 @@
       {%- endfor -%}
     {%- endif -%}
     {%- do source.update({'columns': columns}) -%}
-    {%- set statement = ppduck_ask('mask', {'node': ppduck_node(model), 'source': source, 'call': kwargs})['sql'] -%}
+    {%- set answer = ppduck_ask('mask', {'node': ppduck_node(model), 'source': source, 'call': kwargs}) -%}
     {%- if relation is not string and relation.limit == 0 -%}
-      select * from {{ relation }}  {#- dbt build --empty: there are no rows, and no mask can do without -#}
+      {{- answer['empty'] }} from {{ relation }}  {#- dbt build --empty: there are no rows, and no mask can do without -#}
     {%- else -%}
-      {{- statement -}}
+      {{- answer['sql'] -}}
     {%- endif -%}
   {%- else -%}
-    {%- do kwargs -%}
+    {#- For the check at the start, the gate and `ppduck dbt rules`. Arguments are told as texts, for they may be of any
+        kind; the key differs by call, for dbt keeps the last of equal ones. -#}
+    {%- set told = {} -%}
+    {%- for name, value in kwargs.items() -%}
+      {%- do told.update({name: [value] | string}) -%}
+    {%- endfor -%}
+    {%- set call = {'arguments': told, 'over_text': relation is string} -%}
+    {%- do config(meta={'ppduck_call_' ~ local_md5(call | string)[:8]: call}) -%}
     select 1 as not_yet
   {%- endif -%}
 {%- endmacro %}
 
 
 {% macro ppduck_check_rules() -%}
-  {%- if execute and flags.WHICH in ('build', 'run') -%}
+  {%- if execute and flags.WHICH in ('build', 'run', 'snapshot') -%}
     {%- set ids = [] -%}
-    {%- for id, node in graph.nodes.items() if node.resource_type == 'model' and ppduck_has_rule(node) -%}
+    {%- for id, node in graph.nodes.items() if node.resource_type in ('model', 'snapshot') and ppduck_has_rule(node) -%}
       {%- do ids.append(id) -%}
     {%- endfor -%}
     {%- set nodes = {} -%}
@@ -63,9 +70,13 @@
 {%- endmacro %}
 
 
-{% test ppduck_release(model, original=none, key=none, conf=none, nonconf=none, limits=none, moments=none, tolerance=none) %}
+{% test ppduck_release(model, column_name=none, original=none, key=none, conf=none, nonconf=none, limits=none, moments=none, tolerance=none) %}
   {%- if execute -%}
-    {%- set node = graph.nodes[context['model'].attached_node] -%}
+    {%- set node = graph.nodes.get(context['model'].attached_node) -%}
+    {%- if not node or column_name -%}
+      {%- do exceptions.raise_compiler_error('ppduck_release goes under data_tests of a model that is released, not of '
+          ~ ('its column "' ~ column_name ~ '"; name columns by conf' if column_name else 'a source') ~ '.') -%}
+    {%- endif -%}
     {%- set made_of = {} -%}
     {%- for id in node.depends_on.nodes -%}
       {%- do made_of.update({id: ppduck_node(graph.nodes.get(id) or graph.sources.get(id))}) -%}
@@ -74,13 +85,22 @@
                      'tolerance': tolerance, 'original': original | string if original is not none else none} -%}
     {%- set request = {'node': ppduck_node(node), 'given': given, 'masked': model | string,
                        'made_of': made_of} -%}
-    {%- set statement = ppduck_ask('release', request)['sql'] -%}
-    {%- if flags.WHICH in ('build', 'test') and not flags.EMPTY -%}
-      {{- ppduck_told_failures(node.name, statement) -}}
-    {%- elif flags.EMPTY -%}
+    {%- set answer = ppduck_ask('release', request) -%}
+    {%- if flags.EMPTY -%}
       select null as rule where false
+    {%- elif flags.WHICH in ('build', 'test') -%}
+      {%- set columns = [] -%}  {# of both tables, which are there now #}
+      {%- for table in answer['tables'] -%}
+        {%- set types = {} -%}
+        {%- for row in run_query('describe select * from ' ~ table).rows -%}
+          {%- do types.update({row[0]: row[1]}) -%}
+        {%- endfor -%}
+        {%- do columns.append(types) -%}
+      {%- endfor -%}
+      {%- do request.update({'columns': columns}) -%}
+      {{- ppduck_told_failures(node.name, ppduck_ask('release', request)['sql']) -}}
     {%- else -%}
-      {{- statement -}}
+      {{- answer['sql'] -}}
     {%- endif -%}
   {%- else -%}
     select 1 as not_yet
@@ -140,7 +160,7 @@
   {%- set found = [] -%}
   {%- for each in [node] + ((node.get('columns') or {}).values() | list) -%}
     {%- set metas = [each.get('meta'), (each.get('config') or {}).get('meta')] -%}
-    {%- for meta in metas if meta and 'ppduck' in meta -%}
+    {%- for key in (metas[0] or {}) | list + (metas[1] or {}) | list if key == 'ppduck' or (key | string).startswith('ppduck_call_') -%}
       {%- do found.append(true) -%}
     {%- endfor -%}
   {%- endfor -%}
