@@ -47,19 +47,22 @@ def calls_of(node: Node) -> list[Call]:
     """The calls of the macro that a model makes, also by way of other macros."""
     meta = (node.get("config") or {}).get("meta") or node.get("meta") or {}
     return [
-        Call({name: _read(text) for name, text in call["arguments"].items()}, call["over_text"])
+        Call({name: _read(name, text) for name, text in call["arguments"].items()}, call["over_text"])
         for key, call in meta.items()
         if key.startswith(CALL)
     ]
 
 
-def _read(text: str) -> Any:
-    """An argument from a list of one as Python writes it. What has no literal, or is not there yet, is LATER."""
+def _read(name: str, text: str) -> Any:
+    """An argument from a list of one as Python writes it. What has no literal, or is not there yet, is LATER.
+
+    While dbt reads a model no query is run: columns that are looked up are none. Only nonconf means it.
+    """
     try:
         [value] = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError):
         return LATER
-    return LATER if value is None else value
+    return LATER if value is None or (value in ([], "") and name != "nonconf") else value
 
 
 def column_metas(node: Node) -> dict[str, Any]:

@@ -111,6 +111,8 @@ def test_what_a_call_tells_only_when_it_runs(nodes: dict[str, Any]) -> None:
         node = model("m", "", "seed", config={"meta": {"ppduck_call_1": called(mask=text)}})
         assert calls_of(node)[0].arguments == {"mask": LATER}
         assert rules_of(node) == []
+    looked_up = model("m", "", config={"meta": {"ppduck_call_1": called(conf="[]", nonconf="[]")}})
+    assert calls_of(looked_up)[0].arguments == {"conf": LATER, "nonconf": []}
     monthly = {"ppduck_call_1": called(over_text=True, mask="'egadp'", conf="'monthly'")}
     assert Project({**nodes, "m": model("m", "", "seed", config={"meta": monthly})}).faults() == []
 
