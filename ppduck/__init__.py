@@ -9,7 +9,7 @@
 
 from ppduck import errors
 from ppduck.errors import PpduckError, PpduckWarning
-from ppduck.extension import connect, load
+from ppduck.extension import connect, interrupt, load
 from ppduck.gate import ReleaseRefused, assert_release, release_verdict
 from ppduck.version import __version__
 
@@ -21,6 +21,7 @@ __all__ = [
     "assert_release",
     "connect",
     "errors",
+    "interrupt",
     "load",
     "release_verdict",
 ]

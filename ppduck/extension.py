@@ -16,6 +16,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from functools import cache
+from types import ModuleType
 from typing import Any, cast
 
 import duckdb
@@ -34,6 +35,7 @@ from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, PlainMacro, function_named, functions
 from ppduck.randomized import mechanism
 from ppduck.secret import fingerprint, given_secret
+from ppduck.taught import Taught, move
 
 PLAN, INSTANCE = "ppduck_plan", "ppduck_instance"
 
@@ -43,7 +45,7 @@ _planners: dict[str, Planner] = {}
 _loading = threading.Lock()
 
 
-def load(con: duckdb.DuckDBPyConnection, secret: str | bytes | None = None) -> duckdb.DuckDBPyConnection:
+def load(con: duckdb.DuckDBPyConnection | ModuleType, secret: str | bytes | None = None) -> duckdb.DuckDBPyConnection:
     """Adds ppduck's functions to a DuckDB connection and returns it.
 
     Parameters
@@ -55,7 +57,8 @@ def load(con: duckdb.DuckDBPyConnection, secret: str | bytes | None = None) -> d
         default connection.
     secret:
         What keys the noise, 16 bytes or more. Without it the environment variable PPDUCK_SECRET counts; without
-        either it comes from the operating system, and noise changes when the database is opened again.
+        either it comes from the operating system, and noise changes when the database is opened again, or when a
+        later load gives a secret.
 
     Raises
     ------
@@ -71,7 +74,7 @@ def load(con: duckdb.DuckDBPyConnection, secret: str | bytes | None = None) -> d
     >>> con.sql("FROM egadp_mask('t', conf=['x'], nonconf=['s'], key='id')").aggregate("count(*)").fetchall()
     [(100,)]
     """
-    given, raw = given_secret(secret), _connection(con)
+    given, raw = given_secret(secret), _connection(con, "load")
     with _loading:
         planner = _planner_of(raw)
         if planner is None:
@@ -87,7 +90,7 @@ def load(con: duckdb.DuckDBPyConnection, secret: str | bytes | None = None) -> d
         elif given is not None:
             planner.set_secret(given)
         planner.teach(raw)
-    return con
+    return cast(duckdb.DuckDBPyConnection, con)
 
 
 def connect(
@@ -116,10 +119,27 @@ def connect(
 
 
 def interrupt(con: duckdb.DuckDBPyConnection) -> None:
-    """``con.interrupt()``, which also reaches what ppduck reads while it plans the query that is to end."""
-    con.interrupt()
+    """Cancels the query of a connection from another thread: ``con.interrupt()``, and what ppduck reads to plan it.
+
+    A query that ppduck still plans reads on cursors of its own, which ``con.interrupt()`` does not reach. The query
+    ends with a ``duckdb.Error`` that says "Interrupted", leaves no table, and the connection stays of use.
+
+    Parameters
+    ----------
+    con:
+        The connection, or cursor, that runs the query.
+
+    Example
+    -------
+    >>> import threading, ppduck
+    >>> con = ppduck.connect()
+    >>> threading.Timer(60, ppduck.interrupt, [con]).daemon  # start() it: no query takes longer than a minute
+    False
+    """
+    raw = _connection(con, "interrupt")
+    raw.interrupt()
     for planner in list(_planners.values()):
-        planner.interrupt(con)
+        planner.interrupt(raw)
 
 
 class Planner:
@@ -214,14 +234,15 @@ class Planner:
         if outermost:
             self._thread.read_levels = {}
         try:
-            _move(cursor, *place)
-            catalog = Catalog(Taught(cursor, self), self._thread.read_levels)
+            move(cursor, *place)
+            catalog = Catalog(Taught(cursor, self.teach), self._thread.read_levels)
             given = read_arguments(name, function.parameters, texts, catalog.constant)
             return function.plan(catalog, given)
         finally:
             if outermost:
                 self._thread.read_levels = None
             self._reading.remove(reading)
+            cursor.interrupt()  # after a Ctrl-C, DuckDB 1.4 would else wait for the end of what it was reading
             cursor.close()
 
     def interrupt(self, con: duckdb.DuckDBPyConnection) -> None:
@@ -307,49 +328,16 @@ def _normal_cdf(scores: Any) -> pa.Array:
     return pa.array(ndtr(scores.to_numpy()))
 
 
-class Taught:
-    """A cursor for the planner that learns a function of ppduck's once it meets a view that uses it."""
-
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, planner: Planner) -> None:
-        self._cursor = cursor
-        self._planner = planner
-        self._known: set[str] = set()
-
-    def execute(self, query: str, parameters: object = None) -> duckdb.DuckDBPyConnection:
-        while True:
-            try:
-                return self._cursor.execute(query, parameters)
-            except duckdb.CatalogException as error:
-                missing = next((each for each in functions() if f"{each.name} does not exist" in str(error)), None)
-                # All macros would take longer than most plans do.
-                if missing is None or missing.name in self._known:
-                    raise
-            self._known.add(missing.name)
-            self._planner.teach(self._cursor, missing)
-
-    def extract_statements(self, query: str) -> list[Any]:
-        return list(self._cursor.extract_statements(query))
-
-
-def _move(cursor: duckdb.DuckDBPyConnection, database: str, schema: str, search_path: str) -> None:
-    """Names are to mean to the cursor what they mean to the caller."""
-    if search_path:
-        cursor.execute(f"SET search_path = {sql.render(sql.text(search_path))}")
-    else:
-        cursor.execute(f"USE {_quoted(database)}.{_quoted(schema)}")
-
-
-def _connection(given: Any) -> duckdb.DuckDBPyConnection:
+def _connection(given: Any, function: str) -> duckdb.DuckDBPyConnection:
     """The connection itself, where a wrapper passes its calls on: the planner wants a cursor beside it, not it."""
+    # The module acts as its default connection, of which it has no object that lasts.
     if given is duckdb or isinstance(given, duckdb.DuckDBPyConnection):
-        return cast(
-            duckdb.DuckDBPyConnection, given
-        )  # the module acts as its default connection, of which it has no object that lasts
+        return cast(duckdb.DuckDBPyConnection, given)
     raw = getattr(getattr(given, "execute", None), "__self__", None)
     if not isinstance(raw, duckdb.DuckDBPyConnection):
         raise PpduckError(
-            f"ppduck.load: con must be a DuckDB connection, as duckdb.connect() returns; got {type(given).__name__}. "
-            "To open a database by its name, call ppduck.connect."
+            f"ppduck.{function}: con must be a DuckDB connection, as duckdb.connect() returns; got "
+            f"{type(given).__name__}. To open a database by its name, call ppduck.connect."
         )
     return raw
 

@@ -299,6 +299,43 @@ def test_a_line_within_a_statement_may_start_with_a_dot(capsys: pytest.CaptureFi
     assert capsys.readouterr() == (ONE_AS_A, "")
 
 
+def test_scripts_run_in_their_order_once_all_of_them_parse(tmp_path: Path) -> None:
+    first, second, database = tmp_path / "first.sql", tmp_path / "second.sql", tmp_path / "new.db"
+    first.write_text("CREATE TABLE t AS SELECT 1 AS a;")
+    second.write_text("FROM t;")
+    assert result_of(first, second, database) == ONE_AS_A
+    second.write_text("\nDROP;")
+    assert error_of(first, second, tmp_path / "other.db").endswith(f"  in {second}, line 2\n")
+
+
+@pytest.mark.parametrize("mode", ["table", "csv", "json", "markdown"])
+def test_an_error_in_the_last_rows_is_an_error(mode: str) -> None:
+    query = "SELECT 1;\nSELECT if(i = 99999, error('the last one'), i) AS a FROM range(100000) r(i)"
+    done = run("--mode", mode, "-c", query)
+    assert done.returncode == 1
+    assert re.fullmatch(r"Error: .*the last one(.|\n)*\n  in -c, line 2\n", done.stderr)
+
+
+def test_the_word_returning_in_a_literal_asks_for_no_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    insert = "CREATE TABLE t (a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'é returning')"
+    assert shell.main(["-c", insert]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert shell.main(["-c", f"{insert} Returning a"]) == 0
+    assert capsys.readouterr() == (ONE_AS_A, "")
+
+
+def test_a_closed_output_and_a_name_that_is_no_text(tmp_path: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m ppduck.shell -c 'SELECT 1' >&-", shell=True, capture_output=True, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == (b"", b"", 0)
+    done = subprocess.run(
+        [*COMMAND, os.fsencode(tmp_path) + b"/\xff.db", "-c", "SELECT 1"], capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    assert re.fullmatch(rb"Error: cannot open '.*udcff.db': its name is not UTF-8 text.\n", done.stderr)
+
+
 def test_a_script_that_is_missing_or_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing, database = tmp_path / "missing.sql", tmp_path / "new.db"
     assert error_of(missing, database) == f"Error: cannot read {missing}: No such file or directory\n"
@@ -323,9 +360,8 @@ def test_a_database_that_cannot_be_opened(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["a.sql", "b.sql"], "at most one script"),
-        (["a.db", "b.db", "-c", "SELECT 1"], "at most one script"),
-        (["a.sql", "-c", "SELECT 1"], "a script or -c, not both"),
+        (["a.db", "b.db", "-c", "SELECT 1"], "one database at most"),
+        (["a.sql", "-c", "SELECT 1"], "scripts or -c, not both"),
         (["--readonly", "a.sql"], "--readonly needs a database"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
     ],

@@ -47,8 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _shell(argv: Sequence[str]) -> int:
     parser = _parser()
     arguments = parser.parse_intermixed_args(argv)
-    file, database = _places(parser, arguments)
-    asks = not arguments.commands and file is None and (sys.stdin is None or sys.stdin.isatty())
+    files, database = _places(parser, arguments)
+    asks = not arguments.commands and not files and (sys.stdin is None or sys.stdin.isatty())
     if asks and not (sys.stdin and sys.stdout.isatty()):
         parser.print_usage(sys.stderr)
         return 2
@@ -57,7 +57,7 @@ def _shell(argv: Sequence[str]) -> int:
             "the prompt needs prompt_toolkit: pip install 'ppduck[shell]'. "
             "Without it, ppduck runs SQL from -c, from a file or from standard input."
         )
-    scripts = [] if asks else _scripts(arguments.commands, file)
+    scripts = [] if asks else _scripts(arguments.commands, files)
     secret = None if arguments.secret_file is None else read_secret(arguments.secret_file)
     is_new = database != IN_MEMORY and not Path(database).exists()
     session = Session(database, dots.understood, readonly=arguments.readonly, secret=secret)
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="PPDUCK_SECRET in the environment, or --secret-file, keys the noise. "
         "ppduck dbt ... is a command of its own: see ppduck dbt --help.",
     )
-    parser.add_argument("places", nargs="*", metavar="FILE.sql | DATABASE", help="the script and the database")
+    parser.add_argument("places", nargs="*", metavar="FILE.sql | DATABASE", help="the scripts and the database")
     parser.add_argument(
         "-c", dest="commands", metavar="SQL", action="append", default=[], help="SQL to run; repeatable"
     )
@@ -99,23 +99,23 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _places(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> tuple[str | None, str]:
-    """The script's file, if one is named, and the database."""
+def _places(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> tuple[list[str], str]:
+    """The files of the scripts, and the database."""
     files = [place for place in arguments.places if place.casefold().endswith(".sql")]
     databases = [place for place in arguments.places if place not in files]
-    if len(files) > 1 or len(databases) > 1:
-        parser.error("give at most one script (a name that ends in .sql) and one database")
+    if len(databases) > 1:
+        parser.error("give one database at most; the name of a script ends in .sql")
     if files and arguments.commands:
-        parser.error("give a script or -c, not both")
+        parser.error("give scripts or -c, not both")
     if arguments.readonly and not databases:
         parser.error("--readonly needs a database")
-    return next(iter(files), None), next(iter(databases), IN_MEMORY)
+    return files, next(iter(databases), IN_MEMORY)
 
 
-def _scripts(commands: Sequence[str], file: str | None) -> list[Script]:
+def _scripts(commands: Sequence[str], files: Sequence[str]) -> list[Script]:
     """The scripts to run, each with the name that messages give it."""
-    if file is not None:
-        return [read_script(file)]
+    if files:
+        return [read_script(file) for file in files]
     if not commands:
         return [("standard input", decoded("standard input", sys.stdin.buffer.read()))]
     names = ["-c"] if len(commands) == 1 else [f"-c number {n}" for n in range(1, len(commands) + 1)]

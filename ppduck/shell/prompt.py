@@ -37,6 +37,7 @@ def converse(session: Session, database: str) -> int:
     print("A statement ends with ; and .help tells more. Tab completes, Ctrl-C cancels, Ctrl-D leaves.", flush=True)
     if isinstance(sys.stdin, io.TextIOWrapper) and sys.stdin.encoding in ("ascii", "ANSI_X3.4-1968"):
         sys.stdin.reconfigure(encoding="utf-8")  # which is what such a terminal sends, if it sends more than ASCII
+    session.interactive = True
     names = Names(session.con)
     prompt: PromptSession[str] = PromptSession(
         PROMPT,

@@ -6,12 +6,14 @@ import contextlib
 import csv
 import io
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 from duckdb import StatementType as Kind
 
 from ppduck.shell.statements import Statement
@@ -22,28 +24,45 @@ BATCH = 2048
 
 _WRITES = (Kind.CREATE, Kind.INSERT, Kind.UPDATE, Kind.DELETE, Kind.MERGE_INTO, Kind.COPY)
 _NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "BIGNUM")
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")
 _AS_TEXT, _AS_JSON = "CAST(#{} AS VARCHAR)", "CAST(to_json(#{}) AS VARCHAR)"
 
 Row = tuple[str | None, ...]
 
 
-def rendered(con: duckdb.DuckDBPyConnection, statement: Statement, mode: str) -> Iterator[str]:
-    """Executes a statement; its rows as pieces of text, each with its line ends, where it has any to show."""
+def rendered(con: duckdb.DuckDBPyConnection, statement: Statement, mode: str, to_the_end: bool) -> Iterator[str]:
+    """Executes a statement; its rows as pieces of text, each with its line ends, where it has any to show.
+
+    A box shows the first 10,000 rows at most, and DuckDB reads no others unless all are wanted ``to_the_end``.
+    """
     relation: duckdb.DuckDBPyRelation | None = con.sql(statement.text)
     if relation is None or _is_receipt(statement, relation):
         return
     if statement.kind == Kind.EXPLAIN:
         yield "".join(str(plan).rstrip("\n") + "\n" for _, plan in relation.fetchall())
     else:
-        yield from MODES[mode](relation)
+        yield from MODES[mode](_executed(relation) if to_the_end and mode == "table" else relation)
+
+
+def _executed(relation: Any) -> duckdb.DuckDBPyRelation:
+    """The same rows, all of them computed: an error in the last of them is an error, too."""
+    # DuckDB 2.0 knows the first name, 1.4 only the second.
+    done: duckdb.DuckDBPyRelation = relation.materialize() if hasattr(relation, "materialize") else relation.execute()
+    return done
 
 
 def _is_receipt(statement: Statement, relation: duckdb.DuckDBPyRelation) -> bool:
     """Whether this is only DuckDB's word that a statement ran; DuckDB 2.0 gives one for each, 1.4 for few."""
     if relation.columns == ["Success"]:
         return statement.kind != Kind.SELECT and len(relation) == 0
-    asks_for_rows = "returning" in statement.text.casefold()
-    return relation.columns == ["Count"] and statement.kind in _WRITES and not asks_for_rows
+    return relation.columns == ["Count"] and statement.kind in _WRITES and not _asks_for_rows(statement.text)
+
+
+def _asks_for_rows(text: str) -> bool:
+    """Whether RETURNING stands in a statement, and not only in a literal of it."""
+    source = text.encode()
+    keywords = (at for at, kind in duckdb.tokenize(text) if kind == duckdb.token_type.keyword)
+    return any(source[at : at + 9].lower() == b"returning" for at in keywords)
 
 
 def _table(relation: duckdb.DuckDBPyRelation) -> Iterator[str]:
@@ -88,9 +107,9 @@ def _json_value(cell: str | None) -> str:
 
 
 def _markdown(relation: duckdb.DuckDBPyRelation) -> Iterator[str]:
-    rows = [[_markdown_cell(cell) for cell in row] for batch in _batches(relation, _AS_TEXT) for row in batch]
     names = [_markdown_cell(name) for name in relation.columns]
     right = [any(number in str(kind) for number in _NUMBERS) and "[" not in str(kind) for kind in relation.types]
+    rows = [[_markdown_cell(cell) for cell in row] for batch in _batches(relation, _AS_TEXT) for row in batch]
     widths = [max(3, *map(len, column)) for column in zip(names, *rows, strict=True)]
     yield _markdown_line(names, widths, right)
     yield "|" + "|".join("-" * (width + 1) + ("-:"[end]) for width, end in zip(widths, right, strict=True)) + "|\n"
@@ -99,7 +118,7 @@ def _markdown(relation: duckdb.DuckDBPyRelation) -> Iterator[str]:
 
 
 def _markdown_cell(value: str | None) -> str:
-    return "NULL" if value is None else value.replace("|", "\\|").replace("\n", "<br>")
+    return "NULL" if value is None else _LINE_ENDS.sub("<br>", value.replace("|", "\\|"))
 
 
 def _markdown_line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
@@ -116,8 +135,17 @@ def _batches(relation: duckdb.DuckDBPyRelation, expression: str) -> Iterator[lis
     # DuckDB 2.0 knows the first name, 1.4 only the second.
     reader = (texts.to_arrow_reader if hasattr(texts, "to_arrow_reader") else texts.fetch_record_batch)(BATCH)
     with contextlib.closing(reader):  # an open result would block the connection
-        for batch in reader:
+        while (batch := _next(reader)) is not None:
             yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
+    try:
+        return reader.read_next_batch()
+    except StopIteration:
+        return None
+    except (OSError, pa.ArrowException) as error:  # which is how Arrow hands on what DuckDB says
+        raise duckdb.Error(str(error)) from None
 
 
 MODES: dict[str, Callable[[duckdb.DuckDBPyRelation], Iterator[str]]] = {

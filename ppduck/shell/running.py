@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -14,8 +16,9 @@ from types import FrameType
 import duckdb
 
 import ppduck
-from ppduck.extension import interrupt
+from ppduck.shell.streams import complain
 
+PATIENCE = 5.0  # seconds that DuckDB has to end a query before Ctrl-C ends the program
 _LIBRARY = str(Path(ppduck.__file__).parent)
 _SHELL = str(Path(__file__).parent)
 
@@ -31,6 +34,8 @@ class Run:
         self._con = con
         self._work = work
         self.unwanted = False  # since Ctrl-C came
+        self._since = 0.0
+        self._warned = False
         self._error: BaseException | None = Cancelled()  # unless the work ends and says otherwise
         self._thread = threading.Thread(target=self._worker, daemon=True)
 
@@ -43,6 +48,7 @@ class Run:
                 if self.unwanted:
                     # Again and again: an interrupt is forgotten when the next part of the work begins.
                     self._stop()
+                    self._warn()
         error, self._error = self._error, None
         if error is not None and self.unwanted:
             raise Cancelled from None
@@ -64,11 +70,22 @@ class Run:
                 self._error = None
 
     def _cancel(self) -> None:
-        self.unwanted = True
+        if not self.unwanted:
+            self.unwanted, self._since = True, time.monotonic()
+        elif self._warned:
+            os._exit(128 + signal.SIGINT)  # DuckDB waits for something that nobody can interrupt, such as a pipe
+
+    def _warn(self) -> None:
+        if not self._warned and time.monotonic() > self._since + PATIENCE:
+            self._warned = True
+            complain(
+                "DuckDB has not stopped yet; Ctrl-C once more ends ppduck, and what was not committed is lost.",
+                "\nWarning",
+            )
 
     def _stop(self) -> None:
         """Stops DuckDB, and the Python that it calls: a network that is being trained knows of no interrupt."""
-        interrupt(self._con)
+        ppduck.interrupt(self._con)
         own = threading.get_ident()
         for thread, frame in sys._current_frames().items():
             if thread != own and _is_at_work(frame):

@@ -36,6 +36,7 @@ class Session:
     ) -> None:
         self.mode = "table"
         self.timer = False
+        self.interactive = False
         self._understood = understood
         self._running: list[str] = []  # the files of the scripts under way, each read by the one before it
         self.con = _open(database, readonly, secret)
@@ -100,7 +101,7 @@ class Session:
         return run.unwanted
 
     def _show(self, statement: Statement, run: Run) -> None:
-        for piece in rendered(self.con, statement, self.mode):
+        for piece in rendered(self.con, statement, self.mode, to_the_end=not self.interactive):
             run.check()
             sys.stdout.write(piece)
         sys.stdout.flush()
@@ -110,6 +111,8 @@ def _open(database: str, readonly: bool, secret: bytes | None) -> duckdb.DuckDBP
     config = {"python_enable_replacements": "false"}  # names in SQL shall not find this program's variables
     try:
         return ppduck.connect(database, secret=secret, read_only=readonly, config=config)
+    except (RuntimeError, UnicodeError):
+        raise ShellError(f"cannot open {database!r}: its name is not UTF-8 text.") from None
     except (duckdb.Error, PpduckError) as error:
         reason = " ".join(str(error).split())
         if "Could not set lock on file" in reason:

@@ -17,12 +17,14 @@ _DRAWN = {"─": "-", "━": "-", "═": "=", "│": "|", "┃": "|", "║": "|"
 def settle() -> None:
     """Results print everywhere: files and pipes get UTF-8, a terminal what it says it takes."""
     codecs.register_error(PLAIN, _plain)
+    if sys.stdout is None:  # closed by whoever started this
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             if stream.isatty() and not is_utf8(stream.encoding):
                 stream.reconfigure(errors=PLAIN)
             else:
-                stream.reconfigure(encoding="utf-8")
+                stream.reconfigure(encoding="utf-8", errors=stream.errors)
     warnings.simplefilter("always", PpduckWarning)
     warnings.showwarning = _show_warning
 

@@ -55,7 +55,7 @@ ignore_missing_imports = True
 def test_the_surface_is_thin_and_all_of_it_is_there() -> None:
     assert sorted(ppduck.__all__) == [
         *("PpduckError", "PpduckWarning", "ReleaseRefused", "__version__"),
-        *("assert_release", "connect", "errors", "load", "release_verdict"),
+        *("assert_release", "connect", "errors", "interrupt", "load", "release_verdict"),
     ]
     assert all(hasattr(ppduck, name) for name in ppduck.__all__)
 
@@ -80,7 +80,7 @@ def test_the_examples_in_docstrings_run(module: object) -> None:
 
 def test_help_says_what_is_needed() -> None:
     shown = pydoc.plain(pydoc.render_doc(ppduck.load))
-    assert "load(con: 'duckdb.DuckDBPyConnection', secret: 'str | bytes | None' = None)" in shown
+    assert "load(con: 'duckdb.DuckDBPyConnection | ModuleType', secret: 'str | bytes | None' = None)" in shown
     for needed in ("A cursor is a connection of its own", "16 bytes", "PPDUCK_SECRET", "PpduckError", "egadp_mask("):
         assert needed in shown
     assert ">>> try:" in pydoc.plain(pydoc.render_doc(ppduck.PpduckError))
@@ -141,5 +141,5 @@ def test_a_bad_secret_is_refused_before_a_database_is_made(tmp_path: Path) -> No
 def test_duckdb_itself_is_its_default_connection() -> None:
     import duckdb
 
-    assert ppduck.load(duckdb) is duckdb  # type: ignore[arg-type, comparison-overlap]
+    assert ppduck.load(duckdb) is duckdb  # type: ignore[comparison-overlap]
     assert duckdb.sql("FROM ppduck_functions() WHERE name = 'egadp_mask'").aggregate("count(*)").fetchall() == [(1,)]

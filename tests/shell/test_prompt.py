@@ -250,6 +250,26 @@ def test_dot_commands_that_make_no_sense(terminal: Terminal) -> None:
     assert "a dot command stands on a line of its own" in terminal.ask("SELECT 1; .tables;")
 
 
+def test_a_query_that_fails_after_its_first_rows_does_not_end_the_session(terminal: Terminal) -> None:
+    terminal.ask(".mode csv")
+    screen = terminal.ask("SELECT if(i < 50000, '', error('too far')) AS a FROM range(60000) r(i);")
+    assert "too far" in screen
+    assert ran(terminal.ask("SELECT 1 AS a;")) == ["a", "1"]
+
+
+def test_a_query_that_cannot_be_interrupted_leaves_a_way_out(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with Terminal(state=tmp_path) as terminal:
+        terminal.ready()
+        terminal.type(f"FROM read_csv('{pipe}');{ENTER}")
+        time.sleep(1)
+        terminal.type(CTRL_C)
+        terminal.see("Ctrl-C once more ends ppduck")
+        terminal.type(CTRL_C)
+        assert terminal.end() == 130
+
+
 def test_a_dot_command_after_a_statement_of_the_same_input(terminal: Terminal) -> None:
     screen = terminal.ask("SELECT 1 AS a;\x1b\r.mode")
     assert ran(screen)[-2:] == ["└───────┘", "table"]
