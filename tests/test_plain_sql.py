@@ -32,6 +32,8 @@ from sklearn.metrics import (
     mutual_info_score,
 )
 
+import ppduck
+
 pytestmark = pytest.mark.core
 
 FILE = Path(__file__).resolve().parents[1] / "sql" / "ppduck.sql"
@@ -715,3 +717,20 @@ def test_shell_says_what_is_wrong(tmp_path: Path) -> None:
     said = [line for line in done.stderr.splitlines() if line.startswith("Invalid Input Error: ")]
     assert len(said) == len(REFUSED)
     assert [line for line, (_, message) in zip(said, REFUSED, strict=True) if not re.search(message, line)] == []
+
+
+def test_shell_on_a_database_that_ppduck_made(tmp_path: Path) -> None:
+    database, other = tmp_path / "my.db", tmp_path / "other.db"
+    with ppduck.connect(database, config={"storage_compatibility_version": "v1.4.0"}) as con:
+        con.execute("CREATE TABLE t AS SELECT i % 3 AS a FROM range(10) r(i)")
+
+    def asked(*arguments: str | Path) -> str:
+        command = [shell_binary(), "-no-init", "-csv", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=FILE.parents[1], timeout=60, check=False)
+        assert (done.stderr, done.returncode) == ("", 0)
+        return done.stdout
+
+    assert asked(database, ".read sql/ppduck.sql") == ""
+    assert asked(database, "SELECT k FROM k_anonymity('t', ['a'])") == "k\n3\n"
+    attached = f"ATTACH '{database}' AS lib; CREATE TABLE u AS FROM lib.t; SET search_path = 'main,lib.main';"
+    assert asked(other, f"{attached} SELECT k FROM k_anonymity('u', ['a'])") == "k\n3\n"

@@ -60,7 +60,7 @@ def test_the_surface_is_thin_and_all_of_it_is_there() -> None:
     assert all(hasattr(ppduck, name) for name in ppduck.__all__)
 
 
-@pytest.mark.parametrize("name", ["load", "connect", "assert_release", "release_verdict"])
+@pytest.mark.parametrize("name", ["load", "connect", "interrupt", "assert_release", "release_verdict"])
 def test_functions_tell_their_types_and_every_parameter(name: str) -> None:
     function = getattr(ppduck, name)
     signature = inspect.signature(function)
