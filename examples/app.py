@@ -164,6 +164,10 @@ def answer(con: duckdb.DuckDBPyConnection, sql: str, format: str, tables: set[st
     return f'{head[:-1]}, "rows": [\n{lines}\n]}}', truncated
 
 
+def opened(file: str) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(file, read_only=True, config=CONFIG)
+
+
 def work(pipe: Connection, file: str, tables: set[str], most: int) -> None:
     """What a worker does: answers one query after the other, until it is killed or the service ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service
@@ -171,7 +175,7 @@ def work(pipe: Connection, file: str, tables: set[str], most: int) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (WORKERS_MEMORY, WORKERS_MEMORY))
-    with duckdb.connect(file, read_only=True, config=CONFIG) as served, contextlib.suppress(EOFError):
+    with opened(file) as served, contextlib.suppress(EOFError):
         pipe.send("ready")
         while True:
             sql, format = pipe.recv()

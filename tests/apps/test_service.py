@@ -189,7 +189,7 @@ def test_behind_the_door_is_a_wall(app: Any, tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "owner.db")) as own:
         own.execute("CREATE TABLE payroll AS SELECT 1 AS salary")
     frame = pa.table({"salary": [1]})  # noqa: F841 - SQL that reads variables of Python would find it
-    with app.published(None) as (file, views), duckdb.connect(str(file), read_only=True, config=app.CONFIG) as served:
+    with app.published(None) as (file, views), app.opened(str(file)) as served:
         assert [view.name for view in views] == ["diagnoses", "patients"]
         visible = (
             "SELECT table_name FROM duckdb_tables() UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
@@ -202,6 +202,13 @@ def test_behind_the_door_is_a_wall(app: Any, tmp_path: Path) -> None:
             with pytest.raises(duckdb.Error, match=told):
                 served.execute(attempt.format(owner=tmp_path / "owner.db", folder=tmp_path))
     assert sorted(os.listdir(tmp_path)) == ["owner.db", "secret.csv"]
+    # Two settings keep variables away; either is enough.
+    for other in ("enable_external_access", "python_enable_replacements"):
+        with (
+            duckdb.connect(config=app.CONFIG | {other: "true"}) as half_open,
+            pytest.raises(duckdb.CatalogException, match="frame does not exist"),
+        ):
+            half_open.execute("FROM frame")
     with duckdb.connect() as open_door:  # where nothing is forbidden, the same words do reach it
         assert open_door.execute("FROM frame").fetchall() == [(1,)]
         assert open_door.execute(f"FROM '{tmp_path}/secret.csv'").fetchall() == [("Zaphod",)]
