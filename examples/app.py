@@ -14,35 +14,42 @@ The owner says what analysts may see by views over masks, in a schema of their o
 GET /views lists them. POST /query {"sql": "SELECT avg(cost) FROM patients", "format": "csv"} runs one SELECT over them.
 
 How the original is kept away. At the start each view is read once into a new database that holds nothing else; then
-the owner's database is closed. No SQL can reach what the process has not opened: the new database is read-only, has no
+the owner's database is closed. No SQL can reach what no process has opened: the new database is read-only, has no
 access to files, extensions or variables of this program, and its configuration is locked. That is the wall. The door
-before it reads each query as DuckDB parses it and lets through only SELECTs over the views: no other tables or
-catalogues, no table functions but a few harmless ones, nothing that writes.
+before it (app_door.py) reads each query as DuckDB parses it and lets through only SELECTs over the views: no other
+tables or catalogues, no table functions but a few harmless ones, nothing that writes.
 
-Since each view is read once, all answers come from one release: asking often adds nothing. There is no login here;
-put the service behind what your house uses for that.
+All answers come from one release: asking often adds nothing. Each view has its rows in an order of its own, by which no
+two can be joined. Masks with a seed, which anybody could repeat, are not published.
+
+How the service stays up. Each query runs in a worker, a process that is killed when the time is over, whatever DuckDB
+is doing, and that has only so much memory. Who finds all workers busy waits, and is then told to come again. What
+remains: only Linux holds processes to their memory (elsewhere one huge value may take more), and who sends slow queries
+without end keeps others waiting. There is no login here; put the service behind what your house uses for that.
+
+DuckDB itself writes the values, with all their digits. What JSON has no word for is a text there: dates, blobs,
+intervals, and "NaN", "Infinity", "-Infinity". In CSV all values stand in quotes, and NULL is nothing at all.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import contextlib
-import csv
-import io
 import json
-import math
+import multiprocessing
 import os
+import re
+import signal
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator
-from decimal import Decimal
+from collections.abc import Awaitable, Callable, Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import duckdb
-
-import ppduck
+from app_door import TABLE_FUNCTIONS, Refused, body_of_view, check, quoted, without_semicolon
 
 try:
     import uvicorn
@@ -55,30 +62,25 @@ except ModuleNotFoundError as missing:
     sys.exit(f"{missing}; pip install 'ppduck[app]' brings what this example needs.")
 
 SCHEMA = "masked"
-MASKS = "_mask"  # how the names of functions end that may stand in a published view
-TABLE_FUNCTIONS = {"generate_series", "range", "unnest"}
-# They tell of the service or change it, not of the views.
-REFUSED_FUNCTIONS = {"current_setting", "currval", "getenv", "getvariable", "nextval", "write_log"}
-QUERY_NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
-TABLE_REFS = {
-    "BASE_TABLE",
-    "TABLE_FUNCTION",
-    "SUBQUERY",
-    "JOIN",
-    "EMPTY",
-    "EMPTY_FROM",
-    "EXPRESSION_LIST",
-    "COLUMN_DATA",
-}
 LONGEST_QUERY = 20_000
+LONGEST_BODY = 300_000  # a query of which JSON escapes every letter
 MOST_BYTES = 10_000_000
+BATCH = 2048
+WORKERS = 4
+WORKERS_MEMORY = 1_500_000_000
 CONFIG: dict[str, Any] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",
-    "memory_limit": "1GB",
+    "memory_limit": "500MB",
+    "temp_directory": "",  # no query fills the disk
+    "threads": 2,
     "lock_configuration": "true",
+}
+CELLS = {  # how DuckDB writes a value
+    "json": "coalesce(CAST(to_json(#{}) AS VARCHAR), 'null')",
+    "csv": """coalesce('"' || replace(CAST(#{} AS VARCHAR), '"', '""') || '"', '')""",
 }
 DEMO = f"""
     CREATE TABLE patients AS
@@ -105,14 +107,6 @@ class View(NamedTuple):
     columns: dict[str, str]
 
 
-class Refused(Exception):  # noqa: N818 - an answer, and no mistake of ours
-    """A request that is not answered: its HTTP status, a word for programs, a sentence for people."""
-
-    def __init__(self, status: int, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.status, self.kind = status, kind
-
-
 class Query(BaseModel):
     """What POST /query takes."""
 
@@ -121,158 +115,154 @@ class Query(BaseModel):
     format: Literal["json", "csv"] = "json"
 
 
-class Limits(NamedTuple):
-    """How much one query may take."""
-
-    rows: int
-    seconds: float
-
-
 def publish(owner: duckdb.DuckDBPyConnection, file: Path) -> list[View]:
     """Writes every masked view into a database of its own, read once; what is no view over masks is refused."""
-    query = (
-        "SELECT view_name, sql, comment FROM duckdb_views() WHERE schema_name = ? AND NOT internal ORDER BY view_name"
-    )
+    query = "SELECT view_name, sql, comment FROM duckdb_views() WHERE schema_name = ? ORDER BY view_name"
     found = owner.execute(query, [SCHEMA]).fetchall()
     if not found:
         raise SystemExit(f'app.py: there is nothing to publish: the schema "{SCHEMA}" has no views.')
     views = []
-    with duckdb.connect(str(file)) as served:
-        for name, created, about in found:
-            _, _, body = created.partition(" AS ")
-            try:
-                check(owner, body, tables=set(), functions=None)
-            except Refused as refused:
-                raise SystemExit(f'app.py: view "{name}" must read masks only: {refused}') from None
-            served.register("arriving", owner.sql(f"FROM {SCHEMA}.{quoted(name)}").arrow())
-            served.execute(f"CREATE TABLE {quoted(name)} AS FROM arriving")
-            served.unregister("arriving")
-            [(rows,)] = served.execute(f"SELECT count(*) FROM {quoted(name)}").fetchall()
-            columns = {column: type_ for column, type_, *_ in served.execute(f"DESCRIBE {quoted(name)}").fetchall()}
-            views.append(View(name, about, rows, columns))
+    path = str(file).replace("'", "''")
+    owner.execute(f"ATTACH '{path}' AS \"masked views\" (READ_WRITE)")  # the owner's own may be read-only
+    for name, created, about in found:
+        try:
+            check(owner, body_of_view(created), tables=set(), functions=None)
+        except Refused as refused:
+            raise SystemExit(f'app.py: view "{name}" must read masks only, and none with a seed: {refused}') from None
+        table = f'"masked views".main.{quoted(name)}'
+        # Masks keep the order of the rows, by which a view without a key could be joined to one that has it.
+        owner.execute(f"CREATE TABLE {table} AS FROM {SCHEMA}.{quoted(name)} ORDER BY random()")
+        [(rows,)] = owner.execute(f"SELECT count(*) FROM {table}").fetchall()
+        columns = {column: type_ for column, type_, *_ in owner.execute(f"DESCRIBE {table}").fetchall()}
+        views.append(View(name, about, rows, columns))
+    owner.execute('DETACH "masked views"')
     return views
 
 
-def check(con: duckdb.DuckDBPyConnection, sql: str, tables: set[str], functions: set[str] | None) -> None:
-    """Lets pass one SELECT that reads these tables and table functions only (None: masks), as DuckDB parses it."""
-    [(text,)] = con.execute("SELECT json_serialize_sql(CAST(? AS VARCHAR))", [sql]).fetchall()
-    parsed = json.loads(text)
-    if parsed["error"] and parsed["error_type"] == "parser":
-        raise Refused(400, "syntax", parsed["error_message"])
-    if parsed["error"] or len(parsed["statements"]) != 1:
-        raise Refused(403, "not_a_select", "give exactly one SELECT; nothing else is run here.")
-    _walk(parsed["statements"][0]["node"], {name.casefold() for name in tables}, functions)
-
-
-def _walk(node: Any, tables: set[str], functions: set[str] | None) -> None:
-    """Refuses what DuckDB's own tree of a query holds beyond the allowed; ``tables`` grows by the names WITH gives."""
-    if isinstance(node, list):
-        for part in node:
-            _walk(part, tables, functions)
-    if not isinstance(node, dict):
-        return
-    kind = str(node.get("type", ""))
-    if kind.endswith("_NODE") and kind not in QUERY_NODES:
-        raise Refused(403, "not_a_select", "a query that writes is not run here.")
-    for read in (node.get(place) for place in ("from_table", "left", "right")):
-        if not isinstance(read, dict) or "class" in read or read["type"].endswith("_NODE"):
-            continue  # an expression, or a query of its own
-        if read["type"] not in TABLE_REFS:
-            raise Refused(
-                403, "not_a_view", "read the views by their names; SHOW, DESCRIBE and PIVOT are not run here."
-            )
-    if kind == "BASE_TABLE":
-        path = [node["catalog_name"], node["schema_name"], node["table_name"]]
-        if any(path[:2]) or path[2].casefold() not in tables:
-            name = ".".join(part for part in path if part)
-            raise Refused(403, "not_a_view", f"there is no view {quoted(name)}; GET /views lists those there are.")
-    if kind == "TABLE_FUNCTION":
-        name = node["function"].get("function_name", "")
-        allowed = name.endswith(MASKS) if functions is None else name.casefold() in functions
-        if not allowed:
-            raise Refused(403, "function", f"the function {quoted(name)} may not stand in FROM here.")
-    elif node.get("class") == "FUNCTION" and node["function_name"].casefold() in REFUSED_FUNCTIONS:
-        raise Refused(403, "function", f"the function {quoted(node['function_name'])} is not for queries here.")
-    visible = set(tables)
-    for entry in (node.get("cte_map") or {}).get("map", []):
-        own, body = {entry["key"].casefold()}, entry["value"]
-        top = body.get("query_node") or body["query"]["node"]  # DuckDB 2.0 and 1.4
-        _walk(body, visible | own if top["type"] == "RECURSIVE_CTE_NODE" else visible, functions)
-        visible |= own
-    if kind in ("RECURSIVE_CTE_NODE", "CTE_NODE"):
-        visible.add(str(node.get("cte_name", "")).casefold())
-    for name, part in node.items():
-        if name != "cte_map":
-            _walk(part, visible, functions)
-
-
-def answer(served: duckdb.DuckDBPyConnection, query: Query, tables: set[str], limits: Limits) -> Response:
-    """Runs a query on a cursor of its own, within the limits."""
-    with served.cursor() as cursor:
-        late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            with contextlib.suppress(duckdb.Error):
-                cursor.interrupt()
-
-        timer = threading.Timer(limits.seconds, stop)
-        timer.start()
-        try:
-            check(cursor, query.sql, tables, TABLE_FUNCTIONS)
-            cursor.execute(query.sql)
-            names = [column[0] for column in cursor.description or []]
-            rows = cursor.fetchmany(limits.rows + 1)
-        except (duckdb.Error, RuntimeError) as error:  # an interrupt is a RuntimeError
-            if late.is_set():
-                raise Refused(408, "timeout", f"the query took longer than {limits.seconds:g} seconds.") from None
-            raise Refused(400, "sql", str(error)) from None
-        finally:
-            timer.cancel()
-    truncated = len(rows) > limits.rows
-    body = as_text(names, rows[: limits.rows], truncated, query.format)
-    if len(body) > MOST_BYTES:
-        raise Refused(413, "too_large", f"the answer has {len(body):,} characters; ask for less than {MOST_BYTES:,}.")
-    kind = {"json": "application/json", "csv": "text/csv; charset=utf-8"}[query.format]
-    return Response(body, media_type=kind, headers={"X-Truncated": str(truncated).lower()})
-
-
-def as_text(names: list[str], rows: list[tuple[Any, ...]], truncated: bool, format: str) -> str:
+def answer(con: duckdb.DuckDBPyConnection, sql: str, format: str, tables: set[str], most: int) -> tuple[str, bool]:
+    """The answer as text, and whether rows are left off."""
+    sql = without_semicolon(sql)
+    check(con, sql, tables, functions=TABLE_FUNCTIONS)
+    names = con.sql(sql).columns
+    cells = ", ".join(CELLS[format].format(i) for i in range(1, len(names) + 1))
+    con.execute(f"SELECT concat_ws(',', {cells}) FROM (\n{sql}\n) LIMIT {most + 1}")
+    rows: list[str] = []
+    size = 0
+    while batch := [row for (row,) in con.fetchmany(BATCH)]:
+        rows += batch
+        size += sum(map(len, batch))
+        if size > MOST_BYTES:
+            raise Refused(413, "too_large", f"the answer has more than {MOST_BYTES:,} characters; ask for less.")
+    truncated = len(rows) > most
+    del rows[most:]
     if format == "csv":
-        written = io.StringIO()
-        csv.writer(written).writerows([names, *rows])
-        return written.getvalue()
-    shown = {"columns": names, "rows": [list(map(plain, row)) for row in rows], "truncated": truncated}
-    return json.dumps(shown, ensure_ascii=False, allow_nan=False)
+        return "".join(line + "\r\n" for line in [",".join(map(quoted, names)), *rows]), truncated
+    lines = ",\n".join(f"[{row}]" for row in rows)
+    # JSON does not know the numbers NaN and Infinity, though DuckDB writes them; texts stay as they are.
+    lines = re.sub(r'("(?:[^"\\]+|\\.)*")|(-?(?:NaN|Infinity))', lambda at: at[1] or f'"{at[2]}"', lines)
+    head = json.dumps({"columns": names, "truncated": truncated}, ensure_ascii=False)
+    return f'{head[:-1]}, "rows": [\n{lines}\n]}}', truncated
 
 
-def plain(value: Any) -> Any:
-    """A value in JSON's types, which know no NaN, dates or blobs."""
-    if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
-    if isinstance(value, dict):
-        return {str(name): plain(part) for name, part in value.items()}
-    if isinstance(value, (float, Decimal)):
-        return float(value) if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+def opened(file: str) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(file, read_only=True, config=CONFIG)
 
 
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def work(pipe: Connection, file: str, tables: set[str], most: int) -> None:
+    """What a worker does: answers one query after the other, until it is killed or the service ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (WORKERS_MEMORY, WORKERS_MEMORY))
+    with opened(file) as served, contextlib.suppress(EOFError):
+        pipe.send("ready")
+        while True:
+            sql, format = pipe.recv()
+            try:
+                with served.cursor() as cursor:
+                    reply: tuple[Any, ...] = (200, *answer(cursor, sql, format, tables, most))
+            except Refused as refused:
+                reply = (refused.status, refused.kind, str(refused))
+            except (duckdb.OutOfMemoryException, MemoryError):
+                reply = (413, "too_large", "the query needs too much memory; ask for less.")
+            except RecursionError:
+                reply = (400, "sql", "the query is nested too deeply.")
+            except duckdb.Error as error:
+                reply = (400, "sql", str(error))
+            pipe.send(reply)
 
 
-def create_app(served: duckdb.DuckDBPyConnection, views: list[View], limits: Limits) -> FastAPI:
-    """The service over a database that holds the masked views as tables, and nothing else."""
+class Worker:
+    """A process that has opened the masked views and nothing else; it starts when it is first asked."""
+
+    def __init__(self, file: Path, views: list[View], rows: int, seconds: float) -> None:
+        self.task = (str(file), {view.name for view in views}, rows)
+        self.seconds = seconds
+        self.process: Any = None
+
+    def ask(self, query: Query) -> Response:
+        try:
+            if self.process is None:
+                self.start()
+            self.pipe.send((query.sql, query.format))
+            if not self.pipe.poll(self.seconds):
+                self.stop()
+                raise Refused(408, "timeout", f"the query took longer than {self.seconds:g} seconds.")
+            status, *found = self.pipe.recv()
+        except (EOFError, OSError):
+            self.stop()
+            raise Refused(500, "ended", "the query ended its process, most likely by the memory it took.") from None
+        if status != 200:
+            raise Refused(status, *found)
+        body, truncated = found
+        kind = {"json": "application/json", "csv": "text/csv; charset=utf-8"}[query.format]
+        return Response(body, media_type=kind, headers={"X-Truncated": str(truncated).lower()})
+
+    def start(self) -> None:
+        processes = multiprocessing.get_context("spawn")
+        self.pipe, theirs = processes.Pipe()
+        self.process = processes.Process(target=work, args=(theirs, *self.task), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.pipe.recv()  # it is ready
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.pipe.close()
+            self.process = None
+
+
+def create_app(views: list[View], workers: list[Worker], seconds: float) -> FastAPI:
+    """The service; who finds all workers busy waits for so many seconds."""
     app = FastAPI(title="Masked views", docs_url=None, redoc_url=None)
-    tables = {view.name for view in views}
+    free: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()  # the last one is warm
+    for worker in workers:
+        free.put_nowait(worker)
 
     @app.get("/views")
-    def list_views() -> list[dict[str, Any]]:
+    async def list_views() -> list[dict[str, Any]]:
         return [view._asdict() for view in views]
 
-    @app.post("/query")  # a plain function: each request has a thread of its own, and a cursor
-    def run_query(query: Query) -> Response:
-        return answer(served, query, tables, limits)
+    @app.post("/query")
+    async def run_query(query: Query) -> Response:
+        try:
+            async with asyncio.timeout(seconds):
+                worker = await free.get()
+        except TimeoutError:
+            raise Refused(503, "busy", "all workers are busy; ask again later.") from None
+        answering = asyncio.ensure_future(asyncio.to_thread(worker.ask, query))
+        answering.add_done_callback(lambda _: free.put_nowait(worker))
+        return await asyncio.shield(answering)  # the worker is busy till the end, even if nobody waits any more
+
+    @app.middleware("http")
+    async def refuse_long_bodies(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+        length = request.headers.get("content-length", "")
+        if request.method == "POST" and not (length.isdecimal() and len(length) < 9 and int(length) <= LONGEST_BODY):
+            return failure(413, "request", f"send a body with a Content-Length of at most {LONGEST_BODY:,} bytes.")
+        return await go_on(request)
 
     @app.exception_handler(Refused)
     async def refuse(_: Request, refused: Refused) -> JSONResponse:
@@ -280,10 +270,8 @@ def create_app(served: duckdb.DuckDBPyConnection, views: list[View], limits: Lim
 
     @app.exception_handler(RequestValidationError)
     async def misread(_: Request, error: RequestValidationError) -> JSONResponse:
-        told = "; ".join(
-            f"{'.'.join(map(str, fault['loc'][1:])) or 'body'}: {fault['msg']}" for fault in error.errors()
-        )
-        return failure(422, "request", told)
+        faults = ((".".join(map(str, fault["loc"][1:])), fault["msg"]) for fault in error.errors())
+        return failure(422, "request", "; ".join(f"{where or 'body'}: {what}" for where, what in faults))
 
     @app.exception_handler(HTTPException)
     async def elsewhere(_: Request, error: HTTPException) -> JSONResponse:
@@ -301,16 +289,20 @@ def failure(status: int, kind: str, message: str) -> JSONResponse:
 
 
 @contextlib.contextmanager
-def published(database: str | None) -> Iterator[tuple[duckdb.DuckDBPyConnection, list[View]]]:
-    """The masked views of the owner's database, or of the demonstration's, in a database of their own."""
+def published(database: str | None) -> Iterator[tuple[Path, list[View]]]:
+    """The masked views of the owner's database, or of the demonstration's, in a file of their own."""
+    import ppduck  # here, since workers need none of it
+
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "masked.db"
-        with ppduck.connect(database or ":memory:", read_only=database is not None) as owner:
-            if database is None:
-                owner.execute(DEMO)
-            views = publish(owner, file)
-        with duckdb.connect(str(file), read_only=True, config=CONFIG) as served:
-            yield served, views
+        try:
+            with ppduck.connect(database or ":memory:", read_only=database is not None) as owner:
+                if database is None:
+                    owner.execute(DEMO)
+                views = publish(owner, file)
+        except (duckdb.Error, ppduck.PpduckError) as error:
+            sys.exit(f"app.py: {error}")
+        yield file, views
 
 
 def main() -> None:
@@ -327,12 +319,16 @@ def main() -> None:
         parser.error("--rows and --seconds must be above 0")
     if not given.demo and not os.environ.get("PPDUCK_SECRET"):
         parser.error("set PPDUCK_SECRET: without a secret, every start would be a new release of the same rows")
-    try:
-        with published(given.database) as (served, views):
-            app = create_app(served, views, Limits(given.rows, given.seconds))
-            uvicorn.run(app, host="127.0.0.1", port=given.port, log_level="warning")
-    except (duckdb.Error, ppduck.PpduckError) as error:
-        sys.exit(f"app.py: {error}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that the file is removed
+    with published(given.database) as (file, views), contextlib.ExitStack() as ending:
+        os.environ.pop("PPDUCK_SECRET", None)  # done with
+        workers = [Worker(file, views, given.rows, given.seconds) for _ in range(WORKERS)]
+        for worker in workers:
+            ending.callback(worker.stop)
+        told = ", ".join(f"{quoted(view.name)} ({view.rows:,} rows)" for view in views)
+        print(f"http://127.0.0.1:{given.port} answers queries over {told}. Ctrl-C ends it.", flush=True)
+        app = create_app(views, workers, given.seconds)
+        uvicorn.run(app, host="127.0.0.1", port=given.port, log_level="warning")
 
 
 if __name__ == "__main__":

@@ -78,6 +78,12 @@ def test_it_tells_the_whole_story_in_order() -> None:
     assert said.count("│ true") == 9
     assert "│ false" not in said
     assert "9 of 9 true shares" in said
+    guessed = re.search(r"is right for ([\d.]+)%; guessed from the view, for ([\d.]+)%", said)
+    assert guessed is not None, "what is known of groups is no secret, and the notebook says so"
+    assert guessed[1] == guessed[2]
+    assert "handed_over: by position, more than half of the diagnoses are right: False" in said
+    assert text.count("ORDER BY random()") == 2, "both tables that leave the house"
+    assert "ylim" not in text, "all patients are in the picture"
     explained = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     assert len(explained) >= 8
     assert all(len(each) < 800 for each in explained), "short texts"
