@@ -16,7 +16,7 @@ from ppduck.shell.scripts import read_script
 from ppduck.shell.session import Session
 from ppduck.shell.statements import ShellError
 
-# Tables and views, as they are to be written where the session stands.
+# Tables and views, as they are to be written where the session stands, and as they may be written too.
 _RELATIONS = """
     WITH relations AS (
         SELECT database_name, schema_name, table_name AS name, 'table' AS kind, sql FROM duckdb_tables()
@@ -26,8 +26,11 @@ _RELATIONS = """
     )
     SELECT CASE WHEN database_name = current_database() AND schema_name = current_schema() OR database_name = 'temp'
                 THEN name ELSE concat_ws('.', nullif(database_name, current_database()), schema_name, name) END AS name,
-           kind, sql
-    FROM relations ORDER BY ALL
+           kind, sql,
+           [concat_ws('.', database_name, schema_name, r.name),
+            CASE WHEN database_name IN (current_database(), 'temp') THEN concat_ws('.', schema_name, r.name) END,
+            CASE WHEN schema_name = 'main' THEN concat_ws('.', database_name, r.name) END] AS longer
+    FROM relations AS r ORDER BY ALL
 """
 
 
@@ -99,20 +102,22 @@ def _read(given: list[str], session: Session) -> None:
 
 def _tables(given: list[str], session: Session) -> None:
     found = session.con.execute(_RELATIONS).fetchall()
-    width = max((len(name) for name, _, _ in found), default=0)
-    for name, kind, _ in found:
+    width = max((len(name) for name, *_ in found), default=0)
+    for name, kind, *_ in found:
         print(name if kind == "table" else f"{name:<{width}}  (view)")
 
 
 def _schema(given: list[str], session: Session) -> None:
     found = session.con.execute(_RELATIONS).fetchall()
     wanted = given[0].casefold() if given else None
-    chosen = [row for row in found if wanted is None or row[0].casefold() == wanted]
+    chosen = [
+        row for row in found if wanted is None or wanted in (name.casefold() for name in (row[0], *row[3]) if name)
+    ]
     if not chosen and given:
-        names = [name for name, _, _ in found]
+        names = [name for name, *_ in found]
         rest = f"Tables: {listed(names)}." if names else "There are no tables."
         raise ShellError(f".schema: there is no table or view {quoted(given[0])}.{near_miss(given[0], names)} {rest}")
-    for _, _, text in chosen:
+    for _, _, text, _ in chosen:
         print(text.rstrip().removesuffix(";") + ";")
 
 

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from pathlib import Path
 
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
+from ppduck.plan.registry import functions
 from ppduck.shell.streams import complain
+
+_CONFIDENTIAL = re.compile(r"secret|password|encryption_key", re.IGNORECASE)
+
+
+def is_confidential(text: str) -> bool:
+    """Whether a statement may hold a secret: by that word, or by its place in a call."""
+    takers = (each.name for each in functions() if any(parameter.name == "secret" for parameter in each.parameters))
+    return bool(_CONFIDENTIAL.search(text)) or any(name in text.casefold() for name in takers)
 
 
 class _Remembered(FileHistory):
     def store_string(self, string: str) -> None:
+        if is_confidential(string):
+            return  # the session remembers it, the disk does not
         # A full disk, or a character that is none, is no reason to end the session.
         with contextlib.suppress(OSError, UnicodeError):
             super().store_string(string)
@@ -25,7 +37,12 @@ def history() -> History:
         path = state_directory() / "ppduck" / "history"
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Statements may hold what they filter by: for their author's eyes only.
-        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+        file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+        try:
+            if sys.platform != "win32":
+                os.fchmod(file, 0o600)  # it may be older than this rule
+        finally:
+            os.close(file)
     except (OSError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         complain(f"the history is not kept: {reason}", "Warning")

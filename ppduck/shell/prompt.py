@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import duckdb
 from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-from prompt_toolkit.lexers import PygmentsLexer
+from prompt_toolkit.lexers import DynamicLexer, Lexer, PygmentsLexer
 from pygments.lexers.sql import SqlLexer
 
 import ppduck
 from ppduck.plan.registry import functions
 from ppduck.shell import dots
-from ppduck.shell.completion import Names, offers
+from ppduck.shell.completion import offers
 from ppduck.shell.history import history
+from ppduck.shell.names import Names, as_word
 from ppduck.shell.results import MODES
 from ppduck.shell.scan import BARE_COMMANDS, is_complete, parts
 from ppduck.shell.session import Session
@@ -29,6 +31,8 @@ from ppduck.shell.streams import complain
 
 PROMPT, CONTINUED = "ppduck> ", "   ...> "
 INDENT = "    "
+_QUOTES = "'\""
+_MOST_HIGHLIGHTED = 20_000  # characters: the lexer reads all of them at each key
 
 
 def converse(session: Session, database: str) -> int:
@@ -46,8 +50,9 @@ def converse(session: Session, database: str) -> int:
         history=history(),
         completer=Suggestions(names),
         complete_while_typing=False,
-        lexer=PygmentsLexer(SqlLexer),
+        lexer=DynamicLexer(_lexer(PygmentsLexer(SqlLexer))),
         key_bindings=_keys(),
+        enable_suspend=True,
     )
     while True:
         try:
@@ -69,8 +74,15 @@ def converse(session: Session, database: str) -> int:
 
 def answer(session: Session, text: str) -> None:
     """Carries out one input."""
-    bare = text.strip()
+    bare = text.strip().removesuffix(";").rstrip()
     session.run([(None, f".{bare}" if bare.casefold() in BARE_COMMANDS else text)])
+
+
+def _lexer(highlighting: Lexer) -> Callable[[], Lexer | None]:
+    def chosen() -> Lexer | None:
+        return highlighting if len(get_app().current_buffer.text) <= _MOST_HIGHLIGHTED else None
+
+    return chosen
 
 
 def _keys() -> KeyBindings:
@@ -79,8 +91,6 @@ def _keys() -> KeyBindings:
 
     @Condition
     def line_is_blank() -> bool:
-        from prompt_toolkit.application import get_app
-
         document = get_app().current_buffer.document
         return document.line_count > 1 and not document.current_line_before_cursor.strip()
 
@@ -118,7 +128,7 @@ class Suggestions(Completer):
         if last and last[0].is_dot_command and not before.endswith("\n"):
             yield from self._after_a_dot(before.rpartition("\n")[2].lstrip(), complete_event)
             return
-        for offer in offers(self._names, before):
+        for offer in offers(self._names, before, document.text_after_cursor):
             yield Completion(offer.text, -offer.replaces, display_meta=offer.meaning)
 
     def _after_a_dot(self, line: str, event: CompleteEvent) -> Iterable[Completion]:
@@ -131,8 +141,10 @@ class Suggestions(Completer):
             return
         else:
             every = self._words(command)
+        start = word.lstrip(_QUOTES).casefold()
         for name, meaning in every:
-            if name.casefold().startswith(word.casefold()):
+            bare = name.strip(_QUOTES).casefold()
+            if bare.startswith(start) or bare.rpartition(".")[2].startswith(start):
                 yield Completion(name, -len(word), display_meta=meaning)
 
     def _words(self, command: str) -> list[tuple[str, str]]:
@@ -143,5 +155,5 @@ class Suggestions(Completer):
         if command == ".help":
             return [(function.name, function.summary) for function in functions()]
         if command == ".schema":
-            return [(table, "") for _, table in self._names.columns]
+            return [(as_word(relation), "") for relation in self._names.relations]
         return []

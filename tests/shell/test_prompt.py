@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 import subprocess
 import sys
 import time
@@ -20,7 +19,9 @@ from ppduck.help import page
 if sys.platform == "win32":
     pytest.skip("has no pseudo-terminals", allow_module_level=True)
 
-from tests.shell.terminal import COMMAND, CTRL_C, CTRL_D, CTRL_R, ENTER, PROMPT, TAB, UP, Terminal, tell
+from tests.shell.terminal import COMMAND, CTRL_C, CTRL_D, ENTER, PROMPT, TAB, UP, Terminal, tell
+
+CTRL_Z, LEFT = "\x1a", "\x1b[D"
 
 ENDLESS = "SELECT count(*) FROM range(10000000) a, range(10000000) b;"
 
@@ -91,6 +92,36 @@ def test_the_input_is_highlighted(terminal: Terminal) -> None:
     assert colours["'text'"] not in ("default", colours["SELECT"])
 
 
+def test_a_pasted_insert_of_many_rows(terminal: Terminal) -> None:
+    terminal.ask("CREATE TEMP TABLE pasted(id INTEGER, name VARCHAR);")
+    terminal.clear()
+    rows = "INSERT INTO pasted VALUES " + ",\n".join(f"({i}, 'name {i}')" for i in range(4000))
+    # In parts, as a terminal takes no more at a time than it has room for.
+    for at in range(0, len(rows), 2000):
+        terminal.type(("\x1b[200~" if at == 0 else "") + rows[at : at + 2000])
+    terminal.type("\x1b[201~")
+    terminal.see("name 3999')")
+    began = time.monotonic()
+    terminal.type(TAB + " ;" + ENTER)
+    terminal.ready()
+    assert time.monotonic() - began < 30  # it took minutes when the time went with the square of the rows
+    assert "│         4000 │" in terminal.ask("SELECT count(*) FROM pasted;")
+    terminal.ask("DROP TABLE pasted;")
+
+
+def test_dollars_in_a_name_quote_nothing(terminal: Terminal) -> None:
+    assert "│ a$b$c │" in terminal.ask("SELECT 1 AS a$b$c;")
+
+
+def test_ctrl_z_is_no_part_of_a_statement(terminal: Terminal) -> None:
+    terminal.clear()
+    terminal.type("SELECT 40" + CTRL_Z)
+    terminal.see("SELECT 40")
+    terminal.type(" + 2 AS b;" + ENTER)
+    terminal.wait(lambda lines: len(lines) > 1 and lines[-1] == PROMPT, "an answer")
+    assert re.search(r"│ +42 │", terminal.text)
+
+
 def test_an_error_is_told_and_the_session_goes_on(terminal: Terminal) -> None:
     screen = terminal.ask("SELECT * FROM egadp_mask('customers', conf=['x1', 'xx']);")
     assert 'Error: Invalid Input Error: egadp_mask on "customers"' in screen
@@ -125,6 +156,21 @@ def test_tab_completes(typed: str, completed: str, terminal: Terminal) -> None:
     terminal.see(typed.split("\r")[-1])
     terminal.type(TAB)
     terminal.wait(lambda lines: lines[-1][len(PROMPT) + 1 :] == completed, repr(completed))
+
+
+@pytest.mark.parametrize(
+    ("typed", "after", "completed"),
+    [
+        ("SELECT c.i", " FROM customers c", "SELECT c.id FROM customers c"),
+        ("FROM egadp_mask('customers', conf=['i", "'])", "FROM egadp_mask('customers', conf=['id'])"),
+    ],
+)
+def test_tab_reads_what_follows_the_cursor(typed: str, after: str, completed: str, terminal: Terminal) -> None:
+    terminal.clear()
+    terminal.type(typed + after + LEFT * len(after))
+    terminal.see(typed + after)
+    terminal.type(TAB)
+    terminal.wait(lambda lines: lines[-1] == f"{PROMPT} {completed}", repr(completed))
 
 
 def test_tab_offers_parameters_with_what_they_mean(terminal: Terminal) -> None:
@@ -199,7 +245,21 @@ def test_tables_and_schema(terminal: Terminal) -> None:
         r'^CREATE (TEMP )?TABLE "my notes"\(id INTEGER, note VARCHAR\);$', terminal.ask('.schema "my notes"'), re.M
     )
     assert 'no table or view "customer". Did you mean "customers"?' in terminal.ask(".schema customer")
-    terminal.ask('DROP TABLE "my notes"; DROP VIEW few;')
+    for name in ("main.customers", "shop.main.customers", "shop.customers", "Main.Customers;"):
+        assert "CREATE TABLE customers(" in terminal.ask(f".schema {name}")
+    terminal.ask("CREATE SCHEMA other; CREATE TABLE other.orders(id INTEGER);")
+    for start, completed in (
+        (".schema ord", "other.orders"),
+        (".schema my", "'my notes'"),
+        (".schema 'my", "'my notes'"),
+    ):
+        terminal.clear()
+        terminal.type(start + TAB)
+        terminal.wait(lambda lines, wanted=completed: lines[0] == f"{PROMPT} .schema {wanted}", repr(completed))
+        terminal.type(ENTER + ENTER)  # takes it from the menu, and runs it
+        terminal.wait(lambda lines: len(lines) > 1 and lines[-1] == PROMPT, "the next prompt")
+        assert "CREATE" in terminal.ready()
+    terminal.ask('DROP TABLE "my notes"; DROP VIEW few; DROP SCHEMA other CASCADE;')
 
 
 def test_read(terminal: Terminal, tmp_path: Path) -> None:
@@ -275,42 +335,6 @@ def test_a_dot_command_after_a_statement_of_the_same_input(terminal: Terminal) -
     assert ran(screen)[-2:] == ["└───────┘", "table"]
 
 
-def test_the_history_lives_in_the_state_directory_and_over_sessions(tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    with Terminal(tmp_path / "new.db", state=state) as first:
-        assert "new.db (new)" in first.ready()
-        first.ask("SELECT 'first' AS a,\r1 AS b;")
-        first.ask("SELECT 'second' AS a;")
-        first.ready()
-        first.type(CTRL_D)
-        assert first.end() == 0
-    kept = state / "ppduck" / "history"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    with Terminal(state=state) as second:
-        second.clear()
-        second.type(UP)
-        second.see("ppduck> SELECT 'second' AS a;")
-        second.type(CTRL_C)
-        second.ready()
-        second.type(CTRL_R + "fir")
-        second.see("   ...> 1 AS b;")
-        second.type(ENTER + ENTER)
-        second.see("│ first ")
-        second.ready()
-        second.type(".exit" + ENTER)
-        assert second.end() == 0
-
-
-def test_a_relative_state_directory_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ppduck.shell.history import state_directory
-
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", "here")
-    assert state_directory() == tmp_path / ".local" / "state"
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "there"))
-    assert state_directory() == tmp_path / "there"
-
-
 @pytest.mark.parametrize(("encoding", "letter"), [("ascii", "?"), ("latin-1", "é")])
 def test_a_terminal_that_cannot_draw_boxes(encoding: str, letter: str, tmp_path: Path) -> None:
     with Terminal(state=tmp_path, encoding=encoding, PYTHONIOENCODING=encoding) as terminal:
@@ -337,7 +361,7 @@ def test_the_posix_locale_and_no_place_for_the_history(tmp_path: Path) -> None:
         terminal.wait(lambda lines: lines[-1] == "ppduck> SELECT 'é' AS e;", "the statement of this session")
         terminal.type(CTRL_C)
         terminal.ready()
-        terminal.type("quit" + ENTER)
+        terminal.type("QUIT ;" + ENTER)
         assert terminal.end() == 0
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from ppduck.shell.scan import is_complete, scan
+from ppduck.shell.scan import is_complete, parts, scan
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,11 @@ from ppduck.shell.scan import is_complete, scan
         "SELECT 1; SELECT 2;",
         "/* a /* nested */ one */ SELECT 1;",
         "SELECT (1;",
+        "SELECT 1 AS a$b$c;",
+        "SELECT 1 AS a$$;",
+        "SELECT ($a$ ; $a$);",
+        "SELECT (-1 - (2 / 3), 'a', E'\\'', [1, {'a': 2}]);",
+        ".tables\n  .schema 'half\n.mode",
     ],
 )
 def test_what_can_be_run(text: str) -> None:
@@ -49,6 +56,10 @@ def test_what_can_be_run(text: str) -> None:
         "SELECT '\n.tables",
         ".tables\nSELECT 1",
         "/* /* */ ;",
+        "SELECT ('a, (1);",
+        "SELECT (E'\\', 1);",
+        "SELECT (1 -- );",
+        "SELECT 1; .tables",
     ],
 )
 def test_what_is_not_finished(text: str) -> None:
@@ -72,3 +83,30 @@ def test_the_name_of_an_argument(argument: str, name: str | None) -> None:
     call = scan(f"f({argument}").call
     assert call is not None
     assert call.parameter == name
+
+
+def test_dot_commands_among_sql() -> None:
+    text = "SELECT 1;\n\n .mode 'csv\n-- c\n/* \n*/ SELECT '\n.tables\n';  \n.timer on"
+    assert [tuple(part) for part in parts(text)] == [
+        (1, "SELECT 1;\n\n", False),
+        (3, ".mode 'csv", True),
+        (4, "-- c\n/* \n*/ SELECT '\n.tables\n';  \n", False),
+        (9, ".timer on", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    ["(1, 'it''s', -2.5), ", "f(1, [2], ", "'a' || ", "a$b ", "-- c\n", "/* */", ".5,\n", ";\n.x", "E'\\'' ", "(", "x"],
+)
+def test_long_texts_take_time_in_proportion(repeated: str) -> None:
+    def seconds(size: int) -> float:
+        text = "INSERT INTO t VALUES " + repeated * (size // len(repeated))
+        began = time.process_time()
+        is_complete(text)
+        call = scan(text).call
+        assert call is None or call.arguments
+        return time.process_time() - began
+
+    # Sixteen times as long, in up to fifty times the time: a square would take 256.
+    assert min(seconds(96_000) for _ in range(2)) < 50 * max(seconds(6_000), 0.004)
