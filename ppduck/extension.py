@@ -133,8 +133,7 @@ def interrupt(con: duckdb.DuckDBPyConnection) -> None:
     -------
     >>> import threading, ppduck
     >>> con = ppduck.connect()
-    >>> threading.Timer(60, ppduck.interrupt, [con]).daemon  # start() it: no query takes longer than a minute
-    False
+    >>> watch = threading.Timer(60, lambda: ppduck.interrupt(con))  # start() it: no query takes longer than a minute
     """
     raw = _connection(con, "interrupt")
     raw.interrupt()
