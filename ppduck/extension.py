@@ -201,8 +201,8 @@ class Planner:
             ],
             "UBIGINT",
         )
-        sums = ["DOUBLE[]", "DOUBLE[]", "DOUBLE[]", "DOUBLE[]", "DOUBLE[]"]
-        takes = ["VARCHAR", "VARCHAR", "BIGINT", *sums]
+        takes = ["VARCHAR", "VARCHAR", "BIGINT", *["DOUBLE[]"] * 6]
+        self._add_row_by_row(con, frame.LEVERS, runtime.levers, takes[:6], "DOUBLE[]", pa.list_(pa.float64()))
         self._add_row_by_row(con, frame.SOLVE, runtime.solve, takes, "DOUBLE[]", pa.list_(pa.float64()))
         self._add_row_by_row(con, relations.LEARN, relations.learn, *relations.LEARN_TYPES, pa.uint64())
         for name, function, takes, gives, arrow in [*ppduck.masks.UDFS, *ppduck.assess.UDFS]:

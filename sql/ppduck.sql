@@ -576,6 +576,27 @@ CREATE OR REPLACE MACRO _pp_egadp_solve(p, q) AS
     || ' WHERE i <= @p + j GROUP BY j, t), _pp_weights AS (SELECT list(weight ORDER BY j ASC, t ASC) AS b FROM _pp_terms)',
     '@size', CAST(p + 2 * q AS VARCHAR)), '@width', CAST(2 * (p + 2 * q) AS VARCHAR)), '@p', CAST(p AS VARCHAR)), '@q', CAST(q AS VARCHAR));
 
+CREATE OR REPLACE MACRO _pp_egadp_axes(p, size) AS
+  -- The directions of S in units in which squares are shares of leverage.
+  CASE WHEN p < 2 THEN 'SELECT 1'
+       ELSE 'SELECT ' || array_to_string(list_transform(range(p * p), lambda place: replace(replace(replace(
+              '_pp_factor.a[@] / sqrt(greatest(pivots[#], 0) * (_pp_n - 1)) AS _pp_l~',
+              '@', CAST(place // p * 2 * size + size + place % p + 1 AS VARCHAR)), '#', CAST(place // p + 1 AS VARCHAR)),
+              '~', CAST(place + 1 AS VARCHAR))), ', ')
+            || ', ' || _pp_repeat('means[#] AS _pp_e#', p) || ' FROM _pp_checked, _pp_moments, _pp_factor' END;
+
+CREATE OR REPLACE MACRO _pp_egadp_apart(p) AS
+  -- The largest leverage in the first column, in the first two, and so on: 1/n and the squares along their directions.
+  CASE WHEN p < 2 THEN 'SELECT CAST([] AS DOUBLE[]) AS reach'
+       ELSE 'SELECT [' || array_to_string(list_transform(range(1, p + 1), lambda k: 'max('
+              || replace(array_to_string(string_split(_pp_repeat('_pp_o# * _pp_o#', p), ', ')[:k], ', '), ',', ' +') || ')'), ', ')
+            || '] AS reach FROM (SELECT '
+            || array_to_string(list_transform(range(p * p), lambda place:
+                 CASE WHEN place % p > place // p THEN '' ELSE CASE WHEN place % p > 0 THEN ' + ' ELSE '' END
+                   || '_pp_l' || (place + 1) || replace(' * (_pp_z# - _pp_e#)', '#', CAST(place % p + 1 AS VARCHAR)) END
+                 || CASE WHEN place % p < p - 1 THEN '' ELSE ' AS _pp_o' || (place // p + 1) || CASE WHEN place < p * p - 1 THEN ', ' ELSE '' END END), '')
+            || ' FROM _pp_noisy, _pp_axes)' END;
+
 CREATE OR REPLACE MACRO _pp_egadp_unsolvable(names, p) AS
   -- 0.95 is the leverage from which on a row is its own prediction.
   array_to_string(list_transform(names, lambda nm, k: replace(replace(
@@ -586,6 +607,10 @@ CREATE OR REPLACE MACRO _pp_egadp_unsolvable(names, p) AS
     || 'WHEN NOT coalesce(isfinite(pivots[#]) AND pivots[#] > 1e-6, false) THEN error(''egadp_plain: column '' || ~'
     || ' || '' is nearly a linear function of other columns that are named. Leave it or them out.'') ',
     '#', CAST(k AS VARCHAR)), '~', _pp_literal(_pp_ident(nm)))), '')
+  || coalesce(array_to_string(list_transform(range(2, p + 1), lambda k: replace(replace(
+       'WHEN 1e0 / _pp_n + reach[#] > 0.95 THEN error(''egadp_plain: a row stands apart in nonconf by columns '' || ~'
+       || ' || '' taken together, so that its masked values would be its originals. Leave the row or one of the columns out.'') ',
+       '#', CAST(k AS VARCHAR)), '~', _pp_literal(array_to_string(list_transform(names, lambda nm: _pp_ident(nm))[:k], ', ')))), ''), '')
   || 'WHEN NOT coalesce(list_min(pivots) > 1e-6, false) THEN error(''egadp_plain: '' || _pp_n'
   || ' || '' rows are too few for noise of their own. Give more rows or name fewer columns.'')';
 
@@ -608,9 +633,10 @@ CREATE OR REPLACE MACRO _pp_egadp(origin, conf, open, keys, release, p, q) AS
   || _pp_repeat('centre[#] AS _pp_m#, spread[#] AS _pp_d#', p + q)
   || ' FROM _pp_first), _pp_noisy AS MATERIALIZED (' || _pp_egadp_noisy(p, q)
   || '), _pp_moments AS (' || _pp_egadp_moments(p + 2 * q) || '), ' || _pp_egadp_solve(p, q)
-  || ', _pp_form AS (SELECT CASE ' || _pp_egadp_unsolvable(list_concat(open, conf), p) || ' ELSE true END AS _pp_solvable, _pp_tweak, '
+  || ', _pp_axes AS MATERIALIZED (' || _pp_egadp_axes(p, p + 2 * q) || '), _pp_apart AS (' || _pp_egadp_apart(p)
+  || '), _pp_form AS (SELECT CASE ' || _pp_egadp_unsolvable(list_concat(open, conf), p) || ' ELSE true END AS _pp_solvable, _pp_tweak, '
   || _pp_repeat('_pp_m#, _pp_d#', p + q) || ', ' || _pp_repeat('means[#] AS _pp_e#', p + 2 * q) || ', '
-  || _pp_repeat('b[#] AS _pp_b#', q * (p + 2 * q)) || ' FROM _pp_checked, _pp_moments, _pp_factor, _pp_weights)'
+  || _pp_repeat('b[#] AS _pp_b#', q * (p + 2 * q)) || ' FROM _pp_checked, _pp_moments, _pp_factor, _pp_weights, _pp_apart)'
   || ' SELECT _pp_noisy.* EXCLUDE (' || _pp_repeat('_pp_z#', p + 2 * q) || ') REPLACE (' || _pp_egadp_masked(conf, p, p + 2 * q)
   -- Conditions, because what nobody selects would be left out, and its errors with it.
   || ') FROM _pp_noisy, _pp_form WHERE length(_pp_tweak) = 64 AND _pp_solvable';

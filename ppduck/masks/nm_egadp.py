@@ -88,6 +88,10 @@ def refit(blocks: Blocks, own: int) -> tuple[list[int], Array, Array]:
     return explaining, coefficients, (residual + residual.T) / 2
 
 
+def explaining(blocks: Blocks) -> list[int]:
+    return refit(blocks, blocks.p - 4 * blocks.q)[0]
+
+
 def _learnt(blocks: Blocks, own: int) -> list[int]:
     """The conf columns of which anything was learnt: a û that hardly varies is rounding error."""
     ratio = blocks.scale[own : own + blocks.q] / blocks.x_scale
@@ -249,5 +253,6 @@ MASK = linear_mask(
     check=check_extra_noise,
     frame=MethodFrame,
     permutes=lambda given: given.get("variant", 1) in (2, 4),
+    explaining=explaining,
 )
 register(MASK)

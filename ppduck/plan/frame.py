@@ -12,16 +12,17 @@ from typing import Any
 from sqlglot import exp
 
 from ppduck.kernels.linear import Blocks, LinearForm
-from ppduck.plan import normals, rounding, statistics
+from ppduck.plan import apart, normals, rounding, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.linear import LinearMask, Request, Span
+from ppduck.plan.linear import LinearMask, Request, Span, all_of_s
 from ppduck.plan.look import Look
 from ppduck.plan.numeric import by_own_name, parameters_of
 from ppduck.plan.roles import Roles, assign
 
 SOLVE = "ppduck_solve"
+LEVERS = "ppduck_levers"
 
 
 def linear_mask(
@@ -41,6 +42,7 @@ def linear_mask(
     frame: type[Frame] | None = None,
     without: tuple[str, ...] = (),
     permutes: Callable[[dict[str, Any]], bool] = lambda given: False,
+    explaining: Callable[[Blocks], list[int]] = all_of_s,
 ) -> LinearMask:
     """A mask ready to be registered. ``check`` looks at the mask's own parameters while planning.
 
@@ -72,6 +74,7 @@ def linear_mask(
         reads_x=reads_x,
         reads_v=reads_v,
         needs_noise=needs_noise,
+        explaining=explaining,
     )
     return mask
 
@@ -87,6 +90,7 @@ class Frame(Look):
         self.keep_noise = keep_noise
         self.rows = "_pp_source"  # the table that has the values
         self.outputs = self.q  # a form may give more than the masked columns
+        self.explaining = self.p  # the first terms, on which X may be regressed
         # Noise belongs to a column, not to its place in the list.
         in_order = sorted(column.name for column in roles.conf)
         self.noise_of = [in_order.index(column.name) for column in roles.conf]
@@ -104,10 +108,19 @@ class Frame(Look):
         statement.step("_pp_first", self._first_look(), materialized=True)
         # Two passes read the noise: kept between them where that is small, else generated again.
         statement.step("_pp_noisy", self._noisy(), materialized=self.needs_noise and self.keep_noise)
+        self._solve(statement)
+        return statement.finish(self._projection())
+
+    def _solve(self, statement: sql.Statement) -> None:
+        """Steps from the rows with their noise to the form's coefficients."""
         statement.step("_pp_moments", self._moments(), materialized=True)
+        if self._may_stand_apart:
+            statement.step("_pp_weights", self._weights(), materialized=True)
+            statement.step("_pp_levers", apart.levers(self.explaining, self.by), materialized=True)
+            farthest = apart.farthest(self._complete_rows(), self.deviations[: self.explaining], self.by)
+            statement.step("_pp_apart", farthest, materialized=True)
         statement.step("_pp_solved", self._solved(), materialized=True)
         statement.step("_pp_form", self._form(), materialized=True)
-        return statement.finish(self._projection())
 
     def _word_calls(self) -> list[sql.Expr]:
         key, tweak = sql.column("_pp_key"), sql.column("_pp_tweak")
@@ -145,9 +158,9 @@ class Frame(Look):
         return sql.select([*group, *columns, *self._more_moments()], f"({self._complete_rows()})", group=group)
 
     def _alone(self) -> sql.Expr:
-        """How far the farthest row is from the centre of each feature, and how many rows have each first level."""
-        own = self.deviations[: len(self.roles.features)]
-        farthest = [sql.call("max", sql.call("abs", sql.column(name))) for name in own]
+        """The smallest and largest value of each term, and how many rows have each first level."""
+        terms = self.deviations[: self.explaining]
+        farthest = [sql.call(end, sql.column(name)) for end in ("min", "max") for name in terms]
         bases = [self._count_if(sql.column(f"_pp_base{k}")) for k in range(len(self.categories))]
         return sql.array([*farthest, *bases], "DOUBLE")
 
@@ -176,21 +189,31 @@ class Frame(Look):
         """A FROM clause with the moments, and the sample of rows that a solve reads beside them."""
         return '"_pp_moments"', sql.array((), "DOUBLE")
 
+    @property
+    def _may_stand_apart(self) -> bool:
+        """Whether there are several terms that may set a row apart together; of one, the moments tell enough."""
+        return self.explaining > 1
+
+    def _weights(self) -> str:
+        """What leverage is computed with, for each group in which the moments do not rule out that it is near 1."""
+        group: list[sql.Expr] = [sql.column(alias) for alias in self.by]
+        weights = sql.call(LEVERS, *self._told(), sql.column("_pp_alone"))
+        return sql.select([*group, sql.named(weights, "_pp_w")], '"_pp_moments"')
+
+    def _told(self) -> list[sql.Expr]:
+        """What Python is told of a group: names, and moments."""
+        moments = [sql.column(name) for name in ("_pp_n", "_pp_sums", "_pp_products")]
+        return [sql.text(self.specification()), self._label(self.by), *moments]
+
     def _solved(self) -> str:
         source, sample = self._sampled()
-        solve = sql.call(
-            SOLVE,
-            sql.text(self.specification()),
-            self._label(self.by),
-            sql.column("_pp_n"),
-            sql.column("_pp_sums"),
-            sql.column("_pp_products"),
-            sql.column("_pp_alone"),
-            sql.column("_pp_ranks"),
-            sample,
-        )
-        group: list[sql.Expr] = [sql.column(alias) for alias in self.by]
-        return sql.select([*group, sql.named(solve, "_pp_c")], source)
+        farthest = sql.array((), "DOUBLE")
+        if self._may_stand_apart:
+            on = [(sql.column(alias, "_pp_moments"), sql.column(f"_pp_a{i}")) for i, alias in enumerate(self.by)]
+            source, farthest = sql.joined(source, '"_pp_apart"', on, outer=True), sql.column("_pp_farthest")
+        more = [sql.column("_pp_alone"), farthest, sql.column("_pp_ranks"), sample]
+        group = [sql.column(alias, "_pp_moments") for alias in self.by]
+        return sql.select([*group, sql.named(sql.call(SOLVE, *self._told(), *more), "_pp_c")], source)
 
     def _form(self) -> str:
         """The solve's list as plain columns, together with every column's centre."""

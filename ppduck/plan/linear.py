@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ppduck.errors import Faults, PpduckError
-from ppduck.kernels.linear import Blocks, LinearForm
+from ppduck.kernels.linear import Blocks, LinearForm, independent
 from ppduck.plan.numeric import NumericMask
 from ppduck.values import Array
 
@@ -24,6 +24,10 @@ def _nothing() -> Array:
     return np.empty(0)
 
 
+def all_of_s(blocks: Blocks) -> list[int]:
+    return independent(blocks.ss)
+
+
 @dataclass(frozen=True)
 class LinearMask(NumericMask):
     """A mask in the linear frame: which terms it has, and how it solves for them."""
@@ -32,6 +36,7 @@ class LinearMask(NumericMask):
     reads_x: Span
     reads_v: Span
     needs_noise: Callable[[dict[str, Any]], bool]  # whether the solve needs the moments of V too
+    explaining: Callable[[Blocks], list[int]] = all_of_s  # the terms that X is regressed on
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,11 @@ class Look:
                 "watched": self.watched,
                 "measured": [f.label for f in roles.features if f.level is None] + [c.name for c in roles.conf],
                 "categories": [name for name, _ in self.categories],
+                "indicators_of": [
+                    [i for i, feature in enumerate(roles.features) if feature.column == name]
+                    for name, levels in self.categories
+                    if len(levels) > 1
+                ],
                 "bases": [f"{name} = {levels[0]}" for name, levels in self.categories],
                 "on_null": self.on_null,
                 "parameters": own,

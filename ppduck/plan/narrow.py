@@ -50,9 +50,7 @@ class NarrowFrame(Numbered, Frame):
         statement.step("_pp_first", self._first_look(), materialized=True)
         self._prepare(statement)
         statement.step("_pp_noisy", self._noisy(), materialized=True)
-        statement.step("_pp_moments", self._moments(), materialized=True)
-        statement.step("_pp_solved", self._solved(), materialized=True)
-        statement.step("_pp_form", self._form(), materialized=True)
+        self._solve(statement)
         return statement
 
     def _prepare(self, statement: sql.Statement) -> None:

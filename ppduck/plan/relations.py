@@ -63,6 +63,7 @@ class RelationFrame(NarrowFrame):
         own, conf = self.values[: self.p], self.values[self.p :]
         self.values = [*own, *(sql.column(name) for name in [*fitted, *self.products]), *conf]
         self.p = len(self.labels)
+        self.explaining = self.own_p + self.q  # S and û
 
     def _read_inputs(self) -> None:
         """In the order of the columns; the planner's features leave out a first level, a distance needs it too."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.errors import Faults, listed, quoted
+from ppduck.kernels import leverage
 from ppduck.kernels.linear import Blocks
 from ppduck.kernels.noise import tweak_of
 from ppduck.kernels.threads import one_thread
@@ -106,6 +107,26 @@ def _shared_keys(key: list[str], rows: int, where: str) -> str:
     return f"most of the {rows} rows{where} are copies of each other and would get the same noise; name a unique key."
 
 
+def levers(
+    specification: str, group: str | None, n: int, sums: Array, products: Array, alone: Array
+) -> list[float] | None:
+    """What the leverage of a row is computed with: the limit, then axis by axis its weights and where it begins.
+
+    None where the farthest values show that no row can reach the limit, so that none needs to be looked at.
+    """
+    mask, _, blocks = _read(specification, group, n, sums, products)
+    spec = _specification(specification)
+    low, high = _ends(blocks, alone, spec["bases"])
+    with one_thread(), np.errstate(all="raise", under="ignore"):
+        terms = mask.explaining(blocks)
+        if leverage.largest(blocks, terms, low, high, spec["indicators_of"]) <= ALONE:
+            return None
+        axes = leverage.axes(blocks, terms)
+    size = len(low)
+    begins = axes[:size] @ blocks.mean[: blocks.p]
+    return [ALONE - 1 / n, *np.column_stack([axes[:size, :size], begins]).ravel().tolist()]
+
+
 def solve(
     specification: str,
     group: str | None,
@@ -113,43 +134,73 @@ def solve(
     sums: Array,
     products: Array,
     alone: Array,
+    apart: Array | None,
     ranks: Array,
     sample: Array | None,
 ) -> list[float]:
     """The coefficients of a call's linear form, from the sums that the statement has taken."""
+    mask, request, blocks = _read(specification, group, n, sums, products, ranks, sample)
+    with one_thread(), np.errstate(all="raise", under="ignore"):
+        terms = mask.explaining(blocks)
+        _refuse_rows_alone(request, blocks, terms, alone, _specification(specification)["bases"])
+        if apart is not None and len(apart):
+            _refuse_row_apart(request, blocks, terms, apart)
+        form = mask.solve(blocks, request)
+    return flatten(mask, form)
+
+
+def _read(
+    specification: str, group: str | None, n: int, sums: Array, products: Array, ranks: Array | None = None,
+    sample: Array | None = None,
+) -> tuple[LinearMask, Request, Blocks]:  # fmt: skip
+    """The mask, what it has to know of the call, and the moments; refused where these say nothing."""
     spec = _specification(specification)
     mask = function_named(spec["function"])
     assert isinstance(mask, LinearMask)
+    nothing = np.empty(0)
     request = Request(
         spec["function"], spec["table"], group, spec["conf"], spec["features"], spec["parameters"],
-        spec["measured"], ranks, np.empty(0) if sample is None else sample,
+        spec["measured"], nothing if ranks is None else ranks, nothing if sample is None else sample,
     )  # fmt: skip
     # Where no row is complete, all sums are NULL.
     moments = Moments.from_sums(n, np.nan_to_num(sums), np.nan_to_num(products))
     p, q = len(spec["features"]), len(spec["conf"])
     _refuse_few_or_constant(request, moments, p, q)
-    _refuse_rows_alone(request, moments, np.nan_to_num(alone), spec["bases"])
-    with one_thread(), np.errstate(all="raise", under="ignore"):
-        form = mask.solve(Blocks.from_moments(moments, p, q), request)
-    return flatten(mask, form)
+    return mask, request, Blocks.from_moments(moments, p, q)
 
 
-def _refuse_rows_alone(request: Request, moments: Moments, alone: Array, bases: Sequence[str]) -> None:
+def _ends(blocks: Blocks, alone: Array, bases: Sequence[str]) -> Array:
+    """The smallest and largest value of each term on which X may be regressed, from its mean."""
+    ends = alone[: len(alone) - len(bases)].reshape(2, -1)
+    return np.asarray(ends - blocks.mean[: ends.shape[1]])
+
+
+def _refuse_rows_alone(request: Request, blocks: Blocks, terms: list[int], alone: Array, bases: Sequence[str]) -> None:
     """A row that alone decides a coefficient is predicted by itself: its masked values would be the originals.
 
     Its leverage is 1/n + d²/Σd² in one column, 1 for the only row of a level; in several columns it is no less.
     """
-    p = len(alone) - len(bases)  # a form may have more terms than nonconf has
-    spread = np.diag(moments.cross)[:p]
-    leverage = np.where(spread > 0, 1 / moments.n + alone[:p] ** 2 / np.where(spread > 0, spread, 1.0), 0.0)
-    found = [name for name, share in zip(request.features[:p], leverage, strict=True) if share > ALONE]
-    found += [name for name, count in zip(bases, alone[p:], strict=True) if count == 1]
+    farthest = np.abs(_ends(blocks, alone, bases)).max(axis=0)
+    share = [1 / blocks.n + (farthest[i] / blocks.scale[i]) ** 2 / (blocks.n - 1) for i in terms]
+    found = [request.features[i] for i, each in zip(terms, share, strict=True) if each > ALONE]
+    found += [name for name, count in zip(bases, alone[2 * len(farthest) :], strict=True) if count == 1]
     if found:
         raise request.refuse(
             f"a single row stands apart in nonconf column {listed(found)}{request.where}, so that its masked values "
             "would be its originals; merge rare levels or cut extreme values in a SELECT, leave such rows out, or "
             "leave the column out of nonconf."
         )
+
+
+def _refuse_row_apart(request: Request, blocks: Blocks, terms: list[int], row: Array) -> None:
+    """The same of a row that no column sets apart, but several do together: the only one in which two are not equal."""
+    deviation = row[:-1] - blocks.mean[: len(row) - 1]
+    found = [request.features[i] for i in leverage.involved(blocks, terms, deviation, ALONE)]
+    raise request.refuse(
+        f"a single row stands apart in nonconf by {listed(found)} taken together{request.where}, so that its masked "
+        "values would be its originals; leave the row out, correct it in a SELECT, or leave one of these columns out "
+        "of nonconf."
+    )
 
 
 def _refuse_few_or_constant(request: Request, moments: Moments, p: int, q: int) -> None:

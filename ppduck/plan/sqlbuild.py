@@ -128,12 +128,15 @@ def select(
     return " ".join(parts)
 
 
-def joined(left: str, right: str, on: Sequence[tuple[Expr, Expr]]) -> str:
-    """left JOIN right, NULLs matching NULLs; a cross join where there is nothing to match."""
-    if not on:
+def joined(left: str, right: str, on: Sequence[tuple[Expr, Expr]], *, outer: bool = False) -> str:
+    """left JOIN right, NULLs matching NULLs; a cross join where there is nothing to match.
+
+    ``outer`` keeps rows of left that match nothing.
+    """
+    if not on and not outer:
         return f"{left} CROSS JOIN {right}"
     pairs = [render(exp.NullSafeEQ(this=a.copy(), expression=b.copy())) for a, b in on]
-    return f"{left} JOIN {right} ON {' AND '.join(pairs)}"
+    return f"{left} {'LEFT JOIN' if outer else 'JOIN'} {right} ON {' AND '.join(pairs or ['true'])}"
 
 
 def raw(text: str) -> Expr:

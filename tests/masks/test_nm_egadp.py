@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ppduck.errors import PpduckWarning
@@ -277,7 +277,13 @@ def test_moments_are_exact_whatever_the_scale(
     s, x = [f"s{i}" for i in range(p)], [f"x{i}" for i in range(q)]
     insert(con, "t", s + x, values)
     query = f"SELECT {', '.join(s + x)} FROM nm_egadp_mask('t', conf={x}, nonconf={s}, key='id') ORDER BY id"
-    assert_same_moments(values, matrix(con, query), within=1e-8 if offset else 1e-9)
+    try:
+        released = matrix(con, query)
+    except duckdb.InvalidInputException as caught:
+        # Of 30 rows, several curves together may set one apart.
+        assume("a single row stands apart in nonconf by" not in str(caught))
+        raise
+    assert_same_moments(values, released, within=1e-8 if offset else 1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::ppduck.errors.PpduckWarning")

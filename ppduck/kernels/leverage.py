@@ -1,0 +1,59 @@
+"""Leverage: how much of a row's prediction is the row's own value.
+
+h = 1/n + (s - s̄)ᵀ (Σ(s - s̄)(s - s̄)ᵀ)⁻¹ (s - s̄), the diagonal of the hat matrix; it is 1 at most, and then the
+prediction is the value itself. (Hoaglin & Welsch 1978, The American Statistician 32(1).)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ppduck.kernels.linear import Blocks
+from ppduck.values import Array
+
+
+def axes(blocks: Blocks, terms: list[int]) -> Array:
+    """W, lower triangular, with h = 1/n + Σz² for z = W(s - s̄); a term that is not used has no axis."""
+    found = np.zeros((blocks.p, blocks.p))
+    if terms:
+        factor = np.linalg.cholesky(blocks.cov[np.ix_(terms, terms)])
+        units = np.diag(1 / (blocks.scale[terms] * math.sqrt(blocks.n - 1)))
+        found[np.ix_(terms, terms)] = solve_triangular(factor, units, lower=True)
+    return found
+
+
+def leverage(blocks: Blocks, terms: list[int], row: Array) -> float:
+    """h of a row, given as s - s̄, of its first terms if no others are used."""
+    return float(1 / blocks.n + ((axes(blocks, terms)[:, : len(row)] @ row) ** 2).sum())
+
+
+def largest(blocks: Blocks, terms: list[int], low: Array, high: Array, categories: Sequence[list[int]] = ()) -> float:
+    """What h is at most, if s - s̄ is between ``low`` and ``high`` in every column.
+
+    In no row is more than one of the indicators of a category high: by the triangle inequality, the length of z is at
+    most that of the other columns and that of the farthest level of each category.
+    """
+    weights = axes(blocks, terms)[:, : len(low)]
+    indicators = {i for category in categories for i in category}
+    others = [i for i in range(len(low)) if i not in indicators]
+    length = np.linalg.norm(np.abs(weights[:, others]) @ np.maximum(np.abs(low), np.abs(high))[others])
+    for category in categories:
+        # A column for each level, one for the level that has no indicator, and one for a NULL that counts as average.
+        levels = np.column_stack([low[category]] * (len(category) + 1) + [np.zeros(len(category))])
+        np.fill_diagonal(levels, high[category])
+        length += np.linalg.norm(weights[:, category] @ levels, axis=0).max()
+    return float(1 / blocks.n + length**2)
+
+
+def involved(blocks: Blocks, terms: list[int], row: Array, limit: float) -> list[int]:
+    """Terms of which none can be left out: without it, the leverage of the row would be within the limit."""
+    kept = terms
+    for term in reversed(terms):
+        fewer = [each for each in kept if each != term]
+        if leverage(blocks, fewer, row) > limit:
+            kept = fewer
+    return kept
