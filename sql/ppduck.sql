@@ -472,8 +472,10 @@ CREATE OR REPLACE MACRO _pp_names_or_one(columns) AS
   CASE WHEN typeof(columns) = 'VARCHAR' THEN [CAST(columns AS VARCHAR)] ELSE TRY_CAST(columns AS VARCHAR[]) END;
 
 CREATE OR REPLACE MACRO _pp_sorted(columns) AS
-  -- Two ways to write one release must not have noise of their own.
-  list_sort(_pp_names_or_one(columns));
+  -- Two ways to write one release must not have noise of their own: neither the order nor the case of the names counts,
+  -- nor does a setting for sorting, which bytes in a given order do not follow.
+  list_transform(list_sort(list_transform(_pp_names_or_one(columns), lambda nm: encode(lower(nm) || chr(0) || nm)), 'ASC', 'NULLS LAST'),
+                 lambda folded: string_split(decode(folded), chr(0))[2]);
 
 CREATE OR REPLACE MACRO _pp_joined(texts) AS
   -- With their lengths, so that no two lists of texts give the same text.
@@ -497,15 +499,18 @@ CREATE OR REPLACE MACRO _pp_egadp_problem(origin, conf, open, keys, secret, kind
          WHEN keys IS NULL OR len(keys) = 0
          THEN 'key is missing. Name the column or columns that identify a row, or ''rowid'' for a table without.' END,
     _pp_names_problem(keys, parameter := 'key'),
-    CASE WHEN coalesce(secret, '') = '' OR kind <> 'VARCHAR'
+    CASE WHEN coalesce(trim(secret), '') = '' OR kind <> 'VARCHAR'
          THEN 'secret is missing. Give a text of 16 characters or more that nobody can guess, and keep it.'
-         WHEN length(secret) < 16
-         THEN 'secret has only ' || length(secret) || ' characters. Give 16 or more that nobody can guess, and keep them.' END);
+         WHEN length(trim(secret)) < 16
+         THEN 'secret has only ' || length(trim(secret)) || ' characters. Give 16 or more that nobody can guess, and keep them.' END);
 
 CREATE OR REPLACE MACRO _pp_egadp_rows(origin, names, keys) AS
   -- Internal columns come first: a column of the user's that is called like one is renamed, and not taken for it.
-  'SELECT ' || array_to_string(list_transform(keys, lambda nm: replace(
-       'length(CAST(# AS VARCHAR)) || '':'' || CAST(# AS VARCHAR)', '#', '_pp_given.' || _pp_ident(nm))), ' || '','' || ')
+  'SELECT ' || array_to_string(list_transform(keys, lambda nm: replace(replace('length(@) || '':'' || @', '@',
+       -- The text of a point in time, but not its number, depends on the time zone of the reader.
+       'CASE typeof(#) WHEN ''TIMESTAMP WITH TIME ZONE'''
+       || ' THEN CAST(epoch_us(TRY_CAST(CAST(# AS VARCHAR) AS TIMESTAMPTZ)) AS VARCHAR) ELSE CAST(# AS VARCHAR) END'),
+       '#', '_pp_given.' || _pp_ident(nm))), ' || '','' || ')
   || ' AS _pp_key, '
   -- A cast that fails would print the value.
   || array_to_string(list_transform(names, lambda nm, k: 'TRY_CAST(_pp_given.' || _pp_ident(nm) || ' AS DOUBLE) AS _pp_x' || k), ', ')
@@ -637,7 +642,9 @@ CREATE OR REPLACE MACRO _pp_egadp(origin, conf, open, keys, release, p, q) AS
   || '), _pp_form AS (SELECT CASE ' || _pp_egadp_unsolvable(list_concat(open, conf), p) || ' ELSE true END AS _pp_solvable, _pp_tweak, '
   || _pp_repeat('_pp_m#, _pp_d#', p + q) || ', ' || _pp_repeat('means[#] AS _pp_e#', p + 2 * q) || ', '
   || _pp_repeat('b[#] AS _pp_b#', q * (p + 2 * q)) || ' FROM _pp_checked, _pp_moments, _pp_factor, _pp_weights, _pp_apart)'
-  || ' SELECT _pp_noisy.* EXCLUDE (' || _pp_repeat('_pp_z#', p + 2 * q) || ') REPLACE (' || _pp_egadp_masked(conf, p, p + 2 * q)
+  -- The first part has no rows, but the names of the columns as the source spells them.
+  || ' SELECT _pp_noisy.* EXCLUDE (' || _pp_repeat('_pp_z#', p + 2 * q) || ') FROM _pp_noisy WHERE false'
+  || ' UNION ALL SELECT _pp_noisy.* EXCLUDE (' || _pp_repeat('_pp_z#', p + 2 * q) || ') REPLACE (' || _pp_egadp_masked(conf, p, p + 2 * q)
   -- Conditions, because what nobody selects would be left out, and its errors with it.
   || ') FROM _pp_noisy, _pp_form WHERE length(_pp_tweak) = 64 AND _pp_solvable';
 

@@ -137,6 +137,39 @@ def test_the_same_call_gives_the_same_rows(con: duckdb.DuckDBPyConnection) -> No
         np.testing.assert_allclose(numbers(con, other), first, rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "setting", ["default_order = 'DESC'", "default_collation = 'nocase'", "default_null_order = 'nulls_first'"]
+)
+def test_neither_spelling_nor_settings_give_noise_of_their_own(con: duckdb.DuckDBPyConnection, setting: str) -> None:
+    """Their average would have less noise."""
+    written = "SELECT x1, \"X 2\", half FROM egadp_plain('customers', {}, secret := '{}', key := {}, nonconf := {}) ORDER BY id ASC"
+    calls = [
+        written.format("['x1', 'X 2', 'half']", SECRET, "['id', 'name']", "['s1', 's2']"),
+        written.format("['HALF', 'x 2', 'X1']", SECRET, "['NAME', 'id']", "['S2', 's1']"),
+    ]
+    first, again = (np.array(con.execute(call).fetchall()) for call in calls)
+    np.testing.assert_allclose(again, first, rtol=1e-9)
+    con.execute(f"SET {setting}")
+    try:
+        np.testing.assert_allclose(np.array(con.execute(calls[1]).fetchall()), first, rtol=1e-9)
+    finally:
+        con.execute(f"RESET {setting.partition(' ')[0]}")
+
+
+def test_a_point_in_time_is_the_same_key_in_every_time_zone(con: duckdb.DuckDBPyConnection) -> None:
+    """Also where a clock is put back and shows an hour twice."""
+    con.execute(
+        "CREATE OR REPLACE TABLE times AS SELECT id, TIMESTAMPTZ '2024-10-26 20:00:00.5+00' + id * INTERVAL 1 MINUTE AS at, x1 FROM customers"
+    )
+    found = []
+    for zone in ("UTC", "Europe/Berlin", "America/St_Johns"):
+        con.execute(f"SET TimeZone = '{zone}'")
+        found.append(numbers(con, f"egadp_plain('times', 'x1', '{SECRET}', 'at')", ["x1"]))
+    con.execute("RESET TimeZone")
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-9)
+
+
 def test_one_thread_and_two(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(
         "CREATE OR REPLACE TABLE tall AS SELECT i AS id, sin(i) AS s, sin(i) + cos(i * 5.1) AS x FROM range(300000) r(i)"
@@ -188,6 +221,13 @@ def test_columns_and_rows_come_out_as_they_were(con: duckdb.DuckDBPyConnection) 
     assert (
         con.execute(f"{rest} {CALL} ORDER BY id").fetchall() == con.execute(f"{rest} customers ORDER BY id").fetchall()
     )
+
+
+def test_columns_are_spelled_as_in_the_source(con: duckdb.DuckDBPyConnection) -> None:
+    described = con.execute(
+        f"DESCRIBE FROM egadp_plain('customers', ['X1', 'x 2'], {KEYED}, nonconf := ['S1'])"
+    ).fetchall()
+    assert [row[0] for row in described] == ["id", "half", "s1", "s2", "name", "x1", "X 2"]
 
 
 def test_every_way_to_name_the_rows(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
@@ -244,6 +284,8 @@ REFUSED = [
     ("'bad', ['x'], key := 'id'", r"secret is missing\. Give a text of 16 characters or more"),
     ("'bad', ['x'], 'much too short', 'id'", r"secret has only 14 characters\. Give 16 or more"),
     ("'bad', ['x'], '', 'id'", r"secret is missing\. Give a text"),
+    (f"'bad', ['x'], '{' ' * 20}', 'id'", r"secret is missing\. Give a text"),
+    (f"'bad', ['x'], 'short{' ' * 20}', 'id'", r"secret has only 5 characters\. Give 16 or more"),
     ("'bad', ['x'], 12345678901234567, 'id'", r"secret is missing\. Give a text"),
     (f"'', ['x'], {KEYED}", r"tbl is missing\. Give a table name"),
     (f"'bad', NULL, {KEYED}", r"conf must be a list of column names"),
@@ -262,6 +304,7 @@ REFUSED = [
     (f"'bad', ['copy'], {KEYED}, nonconf := ['s']", r'column "copy" is nearly a linear function of other columns'),
     (f"'bad', ['x'], {KEYED}, nonconf := ['s', 'copy']", r'column "s" is nearly a linear function of other columns'),
     (f"'bad', ['x'], {KEYED}, nonconf := ['far']", r'a row lies so far out in nonconf column "far"'),
+    (f"'(SELECT *, s + if(id = 5, 1, 0) AS net FROM bad)', ['x'], {KEYED}, nonconf := ['S', 'net']", r'a row stands apart in nonconf by columns "net", "S" taken together'),
     (f"'(FROM bad LIMIT 4)', ['x'], {KEYED}, nonconf := ['s']", r"4 rows are too few\. With these columns at least 5 are needed"),
     (f"'(FROM bad LIMIT 0)', ['x'], {KEYED}", r"0 rows are too few"),
     (f"'bad', ['x'], '{SECRET}', 'twice'", r"key is not unique: 100 rows have 50 keys"),
@@ -329,7 +372,7 @@ def test_the_shell_reads_and_masks_at_once(tmp_path: Path) -> None:
 def test_the_shell_refuses_in_words(tmp_path: Path) -> None:
     database = tmp_path / "my.db"
     shell(database, "-c", ".read sql/ppduck.sql", "-c", BAD)
-    for arguments, message in (REFUSED[0], REFUSED[2], REFUSED[12], REFUSED[15], REFUSED[22], REFUSED[23]):
+    for arguments, message in (REFUSED[0], REFUSED[2], REFUSED[14], REFUSED[17], REFUSED[24], REFUSED[25]):
         ran = shell(database, "-c", f"SELECT count(*) FROM egadp_plain({arguments})")
         assert ran.returncode != 0
         assert ran.stdout == ""
