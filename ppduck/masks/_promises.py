@@ -1,10 +1,14 @@
 """What the linear masks promise and what they do not, in the words that users read."""
 
-EXACT = (
+_MOMENTS = (
     "means, variances, covariances and correlations of all conf and nonconf columns are those of the original, to "
-    "rounding, over the rows where every conf column is present",
+    "rounding"
+)
+EXACT = (
+    f"{_MOMENTS}, over the rows where every conf column is present",
     "every linear regression, principal component and canonical correlation on these columns comes out the same",
 )
+EXACT_WITHOUT_NULL = (f"{_MOMENTS}; NULL in conf or nonconf is refused", EXACT[1])
 APPROXIMATE = (
     "means, variances and covariances are kept on average; they differ by sampling error, less for more rows",
 )
@@ -24,6 +28,8 @@ MANY_RELEASES = (
     "equation about each conf column, and as many releases as rows would solve them"
 )
 UNUSED = "relations with columns outside conf, nonconf and by"
+UNUSED_WITHOUT_BY = "relations with columns outside conf and nonconf, and differences between groups"
+ORDER = "the order of rows"
 LINEAR_LOSSES = (SHAPE, CURVES, UNUSED)
 EXACT_LOSSES = (*LINEAR_LOSSES, SMALL, REPEATED)
 RANKS = (

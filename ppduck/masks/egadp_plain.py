@@ -6,6 +6,17 @@ As egadp_mask, with the Cholesky factor of the covariance where that takes symme
 from __future__ import annotations
 
 from ppduck.masks import egadp
+from ppduck.masks._promises import (
+    CURVES,
+    EXACT_WITHOUT_NULL,
+    MANY_RELEASES,
+    NO_GAIN,
+    ORDER,
+    REPEATED,
+    SHAPE,
+    SMALL,
+    UNUSED_WITHOUT_BY,
+)
 from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.plain import plain_macro
@@ -30,6 +41,6 @@ MACRO = plain_macro(
     ),
     "egadp_mask for up to five columns and five in nonconf, in any DuckDB shell; noise from SHA-256; plain SQL.",
     egadp.MASK.reference,
-    keeps=egadp.MASK.keeps,
-    loses=egadp.MASK.loses,
+    keeps=EXACT_WITHOUT_NULL + NO_GAIN,
+    loses=(SHAPE, CURVES, UNUSED_WITHOUT_BY, SMALL, REPEATED, MANY_RELEASES, ORDER),
 )
