@@ -123,7 +123,7 @@ class Catalog:
     def constant(self, expression: str) -> Any:
         """The value of an argument that is no plain literal; a call may be planned several times and must agree."""
         first, second = self.evaluate(expression), self.evaluate(expression)
-        if first != second:
+        if repr(first) != repr(second):  # NaN is not equal to itself
             raise PpduckError(f"ppduck: an argument must be constant, and {expression} is not.")
         return first
 
