@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -167,12 +167,19 @@ def _as_it_is(value: Any) -> Any:
 
 def _parameters() -> tuple[Parameter, ...]:
     """tbl and conf first, then whatever any mask takes, to be read by the mask itself."""
-    seen = {"conf": Parameter("conf", _as_it_is, "the columns to mask", "NULL")}
+    docs: dict[str, dict[str, None]] = {"conf": {"the columns to mask": None}}
     for function in _masks().values():
         for parameter in function.parameters[1:]:
-            seen.setdefault(parameter.name, Parameter(parameter.name, _as_it_is, parameter.doc, "NULL"))
+            if parameter.name != "conf":
+                docs.setdefault(parameter.name, {})[parameter.doc] = None
     mask = Parameter("mask", arguments.words, "the name of a mask, such as 'egadp_mask'")
-    return (mask, arguments.TBL, *seen.values())
+    return (mask, arguments.TBL, *(Parameter(name, _as_it_is, _either(own), "NULL") for name, own in docs.items()))
+
+
+def _either(docs: Iterable[str]) -> str:
+    """What a parameter means, all of it: p is a probability for one mask, and a share of the ranks for another."""
+    every = list(docs)
+    return "; or ".join(doc for doc in every if not any(other != doc and other.startswith(doc) for other in every))
 
 
 assert masks.__all__, "the masks must be registered before their parameters can be gathered"
