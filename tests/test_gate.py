@@ -102,11 +102,11 @@ def test_names_and_limits_are_quoted(release: duckdb.DuckDBPyConnection) -> None
         ({"linkag": 0.05}, 'limits names rule "linkag", which does not exist. Did you mean "linkage"?'),
         ({}, "limits takes rules with their limits"),
         ([0.05], "limits takes rules with their limits"),
-        ({"mean": float("inf")}, 'the limit of rule "mean" takes a number of at least 0, got inf'),
-        ({"mean": float("nan")}, 'the limit of rule "mean" takes a number of at least 0, got nan'),
-        ({"mean": "0.05"}, 'the limit of rule "mean" takes a number of at least 0, got 0.05'),
-        ({"mean": True}, 'the limit of rule "mean" takes a number of at least 0, got True'),
-        ({"mean": -1e-300}, 'the limit of rule "mean" must be of at least 0, got -1e-300'),
+        ({"mean": float("inf")}, 'the limit of rule "mean" takes a number of at least 0, and finite, got inf'),
+        ({"mean": float("nan")}, 'the limit of rule "mean" takes a number of at least 0, and finite, got nan'),
+        ({"mean": "0.05"}, 'the limit of rule "mean" takes a number of at least 0, and finite, got 0.05'),
+        ({"mean": True}, 'the limit of rule "mean" takes a number of at least 0, and finite, got True'),
+        ({"mean": -1e-300}, 'the limit of rule "mean" must be at least 0, and finite, got -1e-300'),
     ],
 )
 def test_bad_limits_are_named(release: duckdb.DuckDBPyConnection, limits: object, message: str) -> None:

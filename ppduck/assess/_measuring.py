@@ -17,6 +17,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.pairs import CENTRES, COUNT, PIECE, PRODUCTS, SAMPLED, SAMPLED_SIZES, SUMS, Pairs
+from ppduck.plan.ranges import Range
 from ppduck.plan.relations import FEWEST_ROWS
 from ppduck.values import Array, Moments
 
@@ -26,15 +27,22 @@ MODEL = Parameter(
     "'linear', or 'kernel' for the LS-SVM of nm_egadp_mask, on 20,000 rows at most",
     "'linear'",
 )
+
+
+@arguments.reader("a condition or a list of conditions, such as ['s1 < 40', 's1 < 60']")
+def _conditions(value: Any) -> list[str]:
+    return list(arguments.columns(value))
+
+
 PIECES = Parameter(
     "pieces",
-    arguments.columns,
+    _conditions,
     "conditions on the original that part its rows, such as 's1 < 40', each with a regression of its own",
     "NULL",
 )
 TOLERANCE = Parameter(
     "tolerance",
-    arguments.number(0, 1, "from 0 to 1"),
+    arguments.number(Range(0, 1)),
     "by how much a condition may be missed; by default what chance makes of so many rows",
     "NULL",
 )

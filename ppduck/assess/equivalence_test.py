@@ -21,6 +21,7 @@ from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.pairs import KEY, MASKED, ORIGINAL, Pairs
+from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array
 
@@ -122,7 +123,7 @@ FUNCTION = register(
             MODEL,
             Parameter(
                 "region",
-                arguments.number(0, 1e9, "of 0 or more"),
+                arguments.number(Range(0, 1e9)),
                 "how far apart counts as alike: a share of the scale, and for the slope of 1",
                 "0.25",
             ),
@@ -134,7 +135,7 @@ FUNCTION = register(
             ),
             Parameter(
                 "alpha",
-                arguments.number(0.001, 0.49, "from 0.001 to 0.49"),
+                arguments.number(Range(0.001, 0.49)),
                 "the size of the test of the mean, and of intercept and slope together",
                 "0.05",
             ),

@@ -17,19 +17,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from ppduck.assess._learning import row_types
 from ppduck.assess._measuring import both_sides, counted, refuse_infinite
+from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
-from ppduck.plan import statistics
-from ppduck.plan.arguments import MisreadError, Parameter, reader
+from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.pairs import COLUMNS as COMPARED
 from ppduck.plan.pairs import COUNT, KEY, MASKED, ORIGINAL, Pairs
+from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array
 
@@ -57,15 +57,16 @@ _MEANING = {
 }
 
 
-@reader("percentages above 0 and up to 100, such as [1, 5, 10]")
+_PERCENT = arguments.number(Range(0, 100, above=True))
+
+
+@arguments.reader(f"{_PERCENT.takes}, or a list of them, such as [1, 5, 10]", _PERCENT.within)
 def _percents(value: Any) -> list[float]:
-    numbers = value if isinstance(value, list) else [value]
-    for each in numbers:
-        if isinstance(each, bool) or not isinstance(each, (int, float, Decimal)) or not 0 < each <= 100:
-            raise MisreadError
-    if not numbers:
+    if not isinstance(value, list):
+        return [float(_PERCENT(value))]
+    if not value:
         raise MisreadError("is empty; it takes percentages, such as [1, 5, 10]")
-    return sorted({float(each) for each in numbers})
+    return sorted({float(_PERCENT(each)) for each in value})
 
 
 DEFAULT = [float(p) for p in range(1, 11)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
-from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.pairs import COLUMNS, KEY, MASKED, ORIGINAL, Pairs
 from ppduck.plan.registry import Function, function_named, register
@@ -20,16 +20,12 @@ NAME = "protection_score"
 KNOWN_HALF = 2
 
 
-@arguments.reader("how many of the columns an intruder knows, or which")
+_COUNT = arguments.whole(1)
+
+
+@arguments.reader(f"{_COUNT.takes}, or {arguments.columns.takes}", _COUNT.within)
 def _known(value: Any) -> int | list[str]:
-    if isinstance(value, int) and not isinstance(value, bool):
-        if value < 1:
-            raise MisreadError("must be at least 1")
-        return value
-    try:
-        return list(arguments.columns(value))
-    except MisreadError:
-        raise MisreadError from None
+    return int(_COUNT(value)) if isinstance(value, int) else list(arguments.columns(value))
 
 
 KNOWN = Parameter(

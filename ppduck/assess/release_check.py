@@ -13,7 +13,7 @@ are any, left_out says how many, and fails unless a limit allows them.
 
 from __future__ import annotations
 
-import sys
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,9 +28,14 @@ from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.compared import CONF, KEY, MASKED, NONCONF, ORIGINAL
 from ppduck.plan.pairs import Pairs
+from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, function_named, register
 
 NAME = "release_check"
+
+
+_SHARE = arguments.number(Range(0, 1), ", a share and no percentage")
+_ANY = arguments.number(Range(0))
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,10 @@ class Rule:
     chance: str | None = None  # what the function itself allows, where it knows
     of: str = "numbers"  # which columns of conf it is of: all of them, the numbers, or the categories
     most: float = 1.0  # the largest limit that makes sense: 1 for a share
+
+    @property
+    def limits(self) -> arguments.Reader:
+        return _SHARE if self.most == 1 else _ANY
 
     @property
     def described(self) -> str:
@@ -71,7 +80,6 @@ def _linkage(method: str, meaning: str) -> Rule:
     return Rule("record_linkage", "linked_share", meaning, more={"method": method}, of="all")
 
 
-ANY = sys.float_info.max
 # What dealing out masked values at random gives, and how far two such shares may differ once in a thousand times.
 NEAR_BY_CHANCE = "chance_share + 4.37 * sqrt(chance_share * (1 - chance_share) / rows)"
 NEAREST = "share of masked records whose own original is nearest to them"
@@ -149,21 +157,21 @@ RULES = {
         "value",
         "information loss over conf, in percent",
         "component = 'information_loss'",
-        most=ANY,
+        most=math.inf,
     ),
     "mean": Rule(
         "moments_check",
         "abs(difference)",
         "difference of a conf column's mean, in standard deviations, the largest",
         "statistic = 'mean'",
-        most=ANY,
+        most=math.inf,
     ),
     "covariance": Rule(
         "moments_check",
         "abs(difference)",
         "difference of a variance or covariance within conf, in products of standard deviations, the largest",
         "statistic = 'covariance'",
-        most=ANY,
+        most=math.inf,
     ),
 }
 LEFT_OUT = "left_out"
@@ -181,7 +189,10 @@ DEFAULTS = {
 IF_READ_AGAIN = {"averaging": Limit(0.0)}
 
 
-@arguments.reader("rules with their limits, such as {'linkage': 0.05, 'r2_gain': 0.01}")
+@arguments.reader(
+    f"rules with their limits, such as {{'linkage': 0.05, 'r2_gain': 0.01}}: {_SHARE.takes}, but for "
+    f"{', '.join(name for name, rule in RULES.items() if rule.limits is _ANY)}: {_ANY.takes}"
+)
 def _limits(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or not value:
         raise MisreadError
@@ -251,11 +262,10 @@ def _read(faults: Faults, given: dict[str, Any]) -> dict[str, Limit]:
             faults.add(f"limits names rule {quoted(name)}, which does not exist.{near_miss(name, known)} "
                        f"Rules: {listed(known)}.")  # fmt: skip
             continue
-        most = 1.0 if rule is None else rule.most
-        kind = "from 0 to 1, a share and no percentage" if most == 1 else "of at least 0"
+        read = _SHARE if rule is None else rule.limits
         try:
             by_chance = limit is None and rule is not None and rule.chance is not None
-            limits[name] = Limit(None if by_chance else arguments.number(0, most, kind)(limit))
+            limits[name] = Limit(None if by_chance else read(limit))
         except MisreadError as misread:
             faults.add(f"the limit of rule {quoted(name)} {misread}, got {'NULL' if limit is None else limit}.")
     return limits

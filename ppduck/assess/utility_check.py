@@ -30,6 +30,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.pairs import CONF, KEY, MASKED, ORIGINAL, Pairs
+from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array
 
@@ -226,7 +227,7 @@ FUNCTION = register(
             MODEL,
             Parameter(
                 "tolerance",
-                arguments.number(0, 1, "from 0 to 1"),
+                arguments.number(Range(0, 1)),
                 "how far moments, coefficients and quantiles may be apart beyond what chance makes of so many rows",
                 "0.05",
             ),

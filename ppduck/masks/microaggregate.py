@@ -29,12 +29,15 @@ SOLVE = "ppduck_microaggregate"
 MOST_VALUES = 100_000_000  # 0.8 GB as doubles, and several times that on the way
 
 
-@arguments.reader("'all', how many columns to group by at a time, or lists of them, such as [['a','b'],['c']]")
+_COUNT = arguments.whole(1)
+
+
+@arguments.reader(f"'all', {_COUNT.takes}, or lists of columns, such as [['a','b'],['c']]", _COUNT.within)
 def _variables(value: Any) -> int | str | list[list[str]]:
     if value == "all":
         return "all"
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
-        return value
+    if isinstance(value, int):
+        return int(_COUNT(value))
     if isinstance(value, list) and value and all(isinstance(part, list) and part for part in value):
         return [arguments.columns(part) for part in value]
     raise MisreadError

@@ -27,6 +27,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.linear import Request
+from ppduck.plan.ranges import Range
 from ppduck.plan.registry import register
 from ppduck.plan.relations import RelationFrame
 from ppduck.values import Array
@@ -214,7 +215,7 @@ def check_extra_noise(given: dict[str, Any], conf: list[str]) -> list[str]:
 
 EXTRA_NOISE = Parameter(
     "extra_noise",
-    arguments.number_per_column(0, 1e6, "from 0 to 1,000,000"),
+    arguments.per_column(arguments.number(Range(0, 1e3))),
     "more noise than the residuals have, as a share of the column's variance; one number or {column: number}",
     "NULL",
 )

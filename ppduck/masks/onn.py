@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import numpy as np
@@ -14,6 +13,7 @@ from ppduck.kernels.threads import one_thread
 from ppduck.masks._promises import UNUSED
 from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
+from ppduck.plan.ranges import Range
 from ppduck.plan.registry import register
 from ppduck.plan.whole import GIVES, TAKES, Told, WholeFrame, flattened, whole_mask
 from ppduck.values import Array
@@ -25,11 +25,11 @@ UNCHANGED, MOST_UNCHANGED = 1e-3, 0.1
 SMALLEST_RANGE = 0.01  # of targets: smaller ones are scaled up to anything
 
 
-_RANGE = arguments.number(SMALLEST_RANGE, math.nextafter(1, 0), f"from {SMALLEST_RANGE:g} to below 1")
+_RANGE = arguments.number(Range(SMALLEST_RANGE, 1, below=True))
 
 
 def _above(most: float) -> arguments.Reader:
-    return arguments.number(math.ulp(0), most, f"above 0 and at most {most:g}")
+    return arguments.number(Range(0, most, above=True))
 
 
 PARAMETERS = (

@@ -6,7 +6,6 @@ See the kernel for which do. (004, section 6; Moore 1996.)
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ from ppduck.masks._promises import UNUSED, VALUES_RELEASED
 from ppduck.plan import arguments, shuffling
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
+from ppduck.plan.ranges import Range
 from ppduck.plan.registry import register
 from ppduck.plan.whole import WITHOUT, WholeFrame, noise_of, whole_mask
 
@@ -27,7 +27,7 @@ TAKES, GIVES = ["VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BIGINT"], "BIGINT[]
 MOST_ROWS = 500_000_000  # a place is eight bytes, and all places of a column are in memory at once
 
 
-_p = arguments.number(math.ulp(0), 100, "above 0 and up to 100")
+_p = arguments.number(Range(0, 100, above=True))
 
 
 class SwapFrame(WholeFrame):

@@ -14,18 +14,21 @@ import numpy as np
 
 from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks, LinearForm
-from ppduck.masks._level import LEVEL, check_columns
+from ppduck.masks._level import LEVEL, check_columns, level_up_to
 from ppduck.masks._promises import EXACT, EXACT_LOSSES, MANY_RELEASES
 from ppduck.masks._regression import regression
 from ppduck.masks.egadp import orthogonal_form
-from ppduck.plan.arguments import Parameter, number_per_column
+from ppduck.plan.arguments import Parameter, number, per_column
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.linear import Request
+from ppduck.plan.ranges import Range
 from ppduck.plan.registry import register
 from ppduck.values import Array
 
 # Eigenvalues of Σee below this share of the largest of Σr count as zero: such noise would hide nothing.
 FLAT = 1e-6
+NEAREST = 0.999999  # alpha, at which the noise of a column has about twice that share of its residuals' variance
+_OR = "give alpha or level, one of them"
 
 
 def solve(blocks: Blocks, request: Request) -> LinearForm:
@@ -64,15 +67,20 @@ def _refuse_indefinite(request: Request, residual: Array, target: Array, alpha: 
     rows = ", ".join("[" + ", ".join(f"{value:.4f}" for value in row) + "]" for row in raw)
     smallest = np.linalg.eigvalsh(raw)[0]
     given = ", ".join(f"{name}: {value:.6g}" for name, value in zip(request.conf, alpha, strict=True))
+    remedy = (
+        "values of alpha that are closer to each other, or lower"
+        if "alpha" in request.parameters
+        else "levels that are closer to each other, or higher"
+    )
     raise request.refuse(
         f"with alpha {{{given}}} the noise covariance{request.where} would be [{rows}], which is not positive definite "
-        f"(smallest eigenvalue {smallest:.4f}). Take values of alpha that are closer to each other, and below 1."
+        f"(smallest eigenvalue {smallest:.4f}). Take {remedy}."
     )
 
 
 def _check(given: dict[str, Any], conf: list[str]) -> list[str]:
     if ("alpha" in given) == ("level" in given):
-        return ["give either alpha (nearness to the originals, 0 to 1) or level (share of noise variance)."]
+        return ["give either alpha (nearness to the originals) or level (share of noise variance)."]
     name = "alpha" if "alpha" in given else "level"
     return check_columns(name, given[name], conf)
 
@@ -92,11 +100,11 @@ MASK = register(
         parameters=(
             Parameter(
                 "alpha",
-                number_per_column(0, 1, "between 0 and 1"),
-                "nearness to the originals; one number or {column: number}",
+                per_column(number(Range(0, NEAREST), ": at 1 the confidential values would pass through")),
+                f"nearness to the originals; one number or {{column: number}}; {_OR}",
                 "NULL",
             ),
-            Parameter("level", LEVEL.read, LEVEL.doc, "NULL"),
+            Parameter("level", level_up_to(1), f"{LEVEL.doc}; {_OR}", "NULL"),
         ),
         check=_check,
     )

@@ -8,6 +8,7 @@ it stands, and the name is in that text.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,6 +19,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ppduck.errors import Faults, listed, near_miss
+from ppduck.plan.ranges import Range
 
 NOT_GIVEN = object()
 
@@ -26,25 +28,31 @@ class MisreadError(Exception):
     """A value that a parameter does not take. The text says why; without text, its reader says what it takes."""
 
 
+class _NotTakenError(MisreadError):
+    """A value of another kind than its parameter takes."""
+
+
 class Reader:
     """Reads the value of a parameter, and says in words what it takes: one source for messages and for help."""
 
-    def __init__(self, takes: str, read: Callable[[Any], Any]) -> None:
+    def __init__(self, takes: str, read: Callable[[Any], Any], within: Range | None = None) -> None:
         self.takes = takes
+        self.within = within  # of the numbers among what it takes; ``takes`` says it
         self._read = read
 
     def __call__(self, value: Any) -> Any:
         try:
             return self._read(value)
         except MisreadError as misread:
-            if misread.args:
+            # Of a reader made of others, the outermost says what is taken.
+            if misread.args and not isinstance(misread, _NotTakenError):
                 raise
-            raise MisreadError(f"takes {self.takes}") from None
+            raise _NotTakenError(f"takes {self.takes}") from None
 
 
-def reader(takes: str) -> Callable[[Callable[[Any], Any]], Reader]:
+def reader(takes: str, within: Range | None = None) -> Callable[[Callable[[Any], Any]], Reader]:
     """Makes a reader of a function, which raises a MisreadError without text for what it does not take."""
-    return lambda read: Reader(takes, read)
+    return lambda read: Reader(takes, read, within)
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,14 @@ def columns(value: Any) -> list[str]:
     return names
 
 
+@reader("a list of column names, such as ['x1', 'x2']")
+def column_list(value: Any) -> list[str]:
+    """As the plain macros take them."""
+    if not isinstance(value, list):
+        raise MisreadError
+    return list(columns(value))
+
+
 @reader("true or false")
 def flag(value: Any) -> bool:
     if not isinstance(value, bool):
@@ -97,14 +113,14 @@ def integer(value: Any) -> int:
 
 def whole(low: int, high: int | None = None, why: str = "") -> Reader:
     """A whole number in a range; ``why`` says what is wrong with others."""
-    rule = f"at least {low:,}" if high is None else f"from {low:,} to {high:,}"
+    within = Range(low) if high is None else Range(low, high)
 
-    @reader(f"a whole number {'of ' if high is None else ''}{rule}")
+    @reader(f"a whole number {_of(within)}", within)
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
             raise MisreadError
-        if value < low or (high is not None and value > high):
-            raise MisreadError(f"must be {rule}{why}")
+        if value not in within:
+            raise MisreadError(f"must be {within}{why}")
         return int(value)
 
     return read
@@ -120,32 +136,44 @@ def choice(*options: str) -> Reader:
     return read
 
 
-def number(low: float, high: float, rule: str) -> Reader:
-    @reader(f"a number {rule}")
+def number(within: Range, why: str = "") -> Reader:
+    """A number in a range; ``why`` says what is wrong with others."""
+    finite = ", and finite" if math.isinf(within.high) else ""
+
+    @reader(f"a number {_of(within)}{finite}", within)
     def read(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
             raise MisreadError
-        if not low <= value <= high:
-            raise MisreadError(f"must be {rule}")
-        return float(value)
+        try:
+            found = float(value)  # a decimal 0.1 is compared as the double 0.1, which a bound is too
+        except OverflowError:
+            found = math.inf
+        if found not in within:
+            raise MisreadError(f"must be {within}{finite}{why}")
+        return found
 
     return read
 
 
-def number_per_column(low: float, high: float, rule: str) -> Reader:
+def per_column(one: Reader) -> Reader:
     """A number for all columns, or {'x1': 0.8, 'x2': 0.3}."""
-    one = number(low, high, rule)
 
-    @reader(f"{one.takes}, or {{'column': number}} of them")
+    @reader(f"{one.takes}, or {{'column': number}} of them", one.within)
     def read(value: Any) -> Any:
-        if not isinstance(value, dict):
+        if not isinstance(value, Mapping):
             return one(value)
         try:
             return {str(name): one(part) for name, part in value.items()}
+        except _NotTakenError:
+            raise
         except MisreadError as misread:
             raise MisreadError(f"{misread} (in a {{column: number}} of them)") from None
 
     return read
+
+
+def _of(within: Range) -> str:
+    return f"of {within}" if str(within).startswith("at least") else str(within)
 
 
 TBL = Parameter("tbl", words, "a table, view or file name, or a SELECT in parentheses")

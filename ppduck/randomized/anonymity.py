@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.plain import plain_macro
+from ppduck.plan.ranges import Range
 
-_QUASI = Parameter("qi", arguments.columns, "a list of the columns by which a person could be recognized")
+_QUASI = Parameter("qi", arguments.column_list, "the columns by which a person could be recognized")
 _SENSITIVE = Parameter("sensitive", arguments.words, "the column that must not be learned; NULL is a value like others")
 
 ANONYMITY = plain_macro(
@@ -30,7 +29,7 @@ DIVERSITY = plain_macro(
         Parameter("l", arguments.whole(1), "how many values every group should have", "2"),
         Parameter(
             "c",
-            arguments.number(math.ulp(0), math.inf, "above 0"),
+            arguments.number(Range(0, above=True)),
             "recursive (c, l)-diversity: a group's most frequent value stays below c times its rare ones together",
             "NULL",
         ),

@@ -18,7 +18,7 @@ MEASURES = plain_macro(
 )
 INDEPENDENCE = plain_macro(
     "chi2_independence",
-    (arguments.TBL, Parameter("columns", arguments.columns, "two or more columns")),
+    (arguments.TBL, Parameter("columns", arguments.column_list, "two or more columns")),
     "Chi-square and G² of the mutual independence of two or more categories, with degrees of freedom; plain SQL.",
     "Guo (2010), equation 3.6",
 )

@@ -13,6 +13,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Column
+from ppduck.plan.ranges import Range
 from ppduck.randomized.cells import LEVEL
 from ppduck.randomized.conditioning import is_invertible
 from ppduck.randomized.design import Attribute
@@ -23,7 +24,7 @@ BITS = 62  # items to a word
 MOST_PATTERNS = 5_000_000
 SIDE = ["BIGINT[][]", "BIGINT[]"]  # words and counts of one table
 
-_SHARE = arguments.number(0.0, 1.0, "from 0 to 1")
+_SHARE = arguments.number(Range(0, 1))
 COLUMNS = Parameter("columns", arguments.columns, "the items: columns of 0 and 1, or of booleans")
 LIMITS = (
     Parameter("min_support", _SHARE, "the least share of baskets that hold all items of a rule"),
@@ -32,7 +33,7 @@ LIMITS = (
     Parameter(
         "range", arguments.choice("chebyshev", "normal"), "how the range of the confidence is taken", "'chebyshev'"
     ),
-    Parameter("max_items", arguments.number(2, 1000, "of 2 or more"), "the most items in a rule", "NULL"),
+    Parameter("max_items", arguments.whole(2, 1000), "the most items in a rule", "NULL"),
 )
 
 

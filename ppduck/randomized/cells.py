@@ -20,6 +20,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.ranges import Range
 from ppduck.randomized.conditioning import is_invertible, warn
 from ppduck.randomized.design import LEVELS, MATRIX, Attribute, P
 from ppduck.randomized.published import Published, unchanged
@@ -36,9 +37,7 @@ DESIGN = (
     LEVELS,
     Parameter("on_null", arguments.choice("drop", "level"), "leave rows with NULL out, or NULL is a level", "'drop'"),
 )
-LEVEL = Parameter(
-    "level", arguments.number(0.5, 0.999999, "from 0.5 to 0.999999"), "the coverage of the ranges", "0.95"
-)
+LEVEL = Parameter("level", arguments.number(Range(0.5, 0.999999)), "the coverage of the ranges", "0.95")
 RANGE = Parameter(
     "range", arguments.choice("normal", "chebyshev"), "ranges by the normal law or by Chebyshev", "'normal'"
 )

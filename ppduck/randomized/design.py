@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,17 +16,18 @@ from ppduck.kernels import randomized
 from ppduck.plan import arguments
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog, Column, Source
+from ppduck.plan.ranges import Range
 from ppduck.values import Array, folded
 
 MOST_LEVELS = 1000
 MOST_MATRIX_LEVELS = 200
-FINEST = 2.0**-32  # what one draw can tell apart
+FINEST = 1e-9  # a draw tells 2**-32 apart
 _SUM_TOLERANCE = 1e-9
 _MORE_CATEGORIES = {"DATE", "UUID"}
 
 Levels = tuple[str | None, ...]
 
-probability = arguments.number_per_column(math.nextafter(0, 1), 1, "above 0 and at most 1")
+probability = arguments.per_column(arguments.number(Range(FINEST, 1 - FINEST, also=1)))
 
 
 @arguments.reader("{'column': [[…], …]}, a square list of rows for each column, matrix[i][j] = Pr(level j becomes i)")
@@ -52,10 +52,17 @@ def levels_per_column(value: Any) -> dict[str, list[Any]]:
     return {str(name): levels for name, levels in value.items()}
 
 
-P = Parameter("p", probability, "the probability to keep a value, one number or {'column': 0.9}", "NULL")
-MATRIX = Parameter(
-    "matrix", matrix_per_column, "{'column': [[…], …]} where matrix[i][j] is Pr(level j is published as i)", "NULL"
-)
+def probabilities(either: str, most: str = "") -> tuple[Parameter, Parameter]:
+    """p and matrix; ``either`` says when which of them is to be given."""
+    p = "the probability to keep a value, one number or {'column': 0.9}"
+    matrix = "{'column': [[…], …]} where matrix[i][j] is Pr(level j is published as i)"
+    return (
+        Parameter("p", probability, f"{p}; {either}", "NULL"),
+        Parameter("matrix", matrix_per_column, f"{matrix}{most}; {either}", "NULL"),
+    )
+
+
+P, MATRIX = probabilities("a column has p or matrix, not both")
 LEVELS = Parameter("levels", levels_per_column, "{'column': ['a', 'b']}: the domain, in the order of matrix", "NULL")
 
 
@@ -125,7 +132,7 @@ def checked_matrix(name: str, rows: list[list[float]], size: int | None, add: Ca
         return False
     table = np.array(rows)
     if not np.all(np.isfinite(table)) or table.min() < 0 or table.max() > 1:
-        add(f"matrix of column {quoted(name)} must hold probabilities between 0 and 1.")
+        add(f"matrix of column {quoted(name)} must hold probabilities from 0 to 1.")
         return False
     sums = table.sum(axis=0)
     wrong = np.flatnonzero(np.abs(sums - 1) > _SUM_TOLERANCE)
@@ -199,10 +206,6 @@ class DesignReader:
             p = self.one_p
             if p is None:
                 self.faults.add(f"p is missing for column {quoted(name)}; give p := {{'{name}': …}}{hint} or matrix.")
-        if p is not None and p != 1 and not FINEST <= p <= 1 - FINEST:
-            self.faults.add(
-                f"p of column {quoted(name)} is nearer to 0 or 1 than {FINEST:.1g}, which no draw can tell."
-            )
         return p, rows
 
     def given_levels(self, column: Column) -> Levels | None:

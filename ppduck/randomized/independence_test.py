@@ -25,6 +25,7 @@ from ppduck.kernels.randomized import Reconstruction
 from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, register
 from ppduck.randomized import cells, tables
 
@@ -122,10 +123,10 @@ FUNCTION = register(
             Parameter("given", arguments.columns, "columns within whose levels independence is tested", "NULL"),
             tables.RANDOMIZED,
             cells.WEIGHT,
-            Parameter("level", arguments.number(1e-6, 0.5, "from 0.000001 to 0.5"), "the level of the test", "0.05"),
+            Parameter("level", arguments.number(Range(1e-6, 0.5)), "the level of the test", "0.05"),
             Parameter(
                 "power",
-                arguments.number(0.1, 0.999, "from 0.1 to 0.999"),
+                arguments.number(Range(0.1, 0.999)),
                 "the power on the original to lose from",
                 "0.8",
             ),

@@ -28,7 +28,17 @@ from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Source
 from ppduck.plan.registry import Function
 from ppduck.plan.roles import refuse_overlap, refuse_reserved, resolve_columns
-from ppduck.randomized.design import LEVELS, Attribute, Design, DesignReader, chosen_columns, normalised, record
+from ppduck.randomized.design import (
+    LEVELS,
+    MOST_MATRIX_LEVELS,
+    Attribute,
+    Design,
+    DesignReader,
+    chosen_columns,
+    normalised,
+    probabilities,
+    record,
+)
 from ppduck.values import folded
 
 CHECK = "ppduck_rr_check"
@@ -38,6 +48,8 @@ _HALVES = 2
 _KEYS_TO_LOOK_AT = 1_000_000
 
 CONF = Parameter("conf", arguments.columns, "the columns to randomize; by default those that p and matrix name", "NULL")
+# Other functions can do without, where a view over a mask tells them.
+PROBABILITIES = probabilities("each column needs p or matrix, one of them", f", of {MOST_MATRIX_LEVELS} levels at most")
 SHARED = (
     LEVELS,
     Parameter("key", arguments.columns, "the columns that identify a row for its draws", "NULL"),

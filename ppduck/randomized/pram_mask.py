@@ -14,8 +14,7 @@ from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import register
-from ppduck.randomized.design import MATRIX, P
-from ppduck.randomized.mechanism import CONF, SHARED, Mechanism, RandomizingMask, resolve
+from ppduck.randomized.mechanism import CONF, PROBABILITIES, SHARED, Mechanism, RandomizingMask, resolve
 
 NAME = "pram_mask"
 INVARIANT = Parameter("invariant", arguments.flag, "build the matrix so that expected shares stay as they are", "false")
@@ -28,7 +27,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
 FUNCTION = register(
     RandomizingMask(
         NAME,
-        (arguments.TBL, CONF, P, MATRIX, INVARIANT, *SHARED),
+        (arguments.TBL, CONF, *PROBABILITIES, INVARIANT, *SHARED),
         plan,
         "PRAM: randomizes collected categories; invariant := true keeps the expected share of every level.",
         "Gouweleeuw, Kooiman, Willenborg & de Wolf (1998), Journal of Official Statistics 14",

@@ -12,8 +12,7 @@ from typing import Any
 from ppduck.plan import arguments
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import register
-from ppduck.randomized.design import MATRIX, P
-from ppduck.randomized.mechanism import CONF, SHARED, Mechanism, RandomizingMask, resolve
+from ppduck.randomized.mechanism import CONF, PROBABILITIES, SHARED, Mechanism, RandomizingMask, resolve
 
 NAME = "rr_mask"
 
@@ -25,7 +24,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
 FUNCTION = register(
     RandomizingMask(
         NAME,
-        (arguments.TBL, P, MATRIX, CONF, *SHARED),
+        (arguments.TBL, *PROBABILITIES, CONF, *SHARED),
         plan,
         "Randomized response: keeps each category with probability p, else draws another; tables can be reconstructed.",
         "Warner (1965), JASA 60; Guo (2010), section 2.2",

@@ -24,6 +24,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, register
 from ppduck.plan.roles import resolve_columns
 from ppduck.randomized import cells, linking
@@ -43,10 +44,11 @@ SOLVE_TYPES = (
 )
 
 
-_RISK = arguments.number(np.nextafter(0.0, 1.0), 1.0, "above 0 and at most 1, or the name of a column of them")
+_OR = "give l or tau, one of them"
+_RISK = arguments.number(Range(0, 1, above=True))
 
 
-@arguments.reader(_RISK.takes)
+@arguments.reader(f"{_RISK.takes}, or the name of a column of them", _RISK.within)
 def _limit(value: Any) -> float | str:
     return value if isinstance(value, str) and value else float(_RISK(value))
 
@@ -188,8 +190,8 @@ FUNCTION = register(
             linking.SENSITIVE,
             Parameter(
                 "l",
-                arguments.number(1.0, 1e9, "of 1 or more"),
-                "the risk is to be at most 1/l, as for l-diversity",
+                arguments.number(Range(1, 1e9)),
+                f"the risk is to be at most 1/l, as for l-diversity; {_OR}",
                 "NULL",
             ),
             Parameter(
@@ -198,10 +200,12 @@ FUNCTION = register(
                 "quasi-identifiers, sensitive columns or both",
                 "'both'",
             ),
-            Parameter("tau", _limit, "the most that a risk may be, or a column with each record's limit", "NULL"),
+            Parameter(
+                "tau", _limit, f"the most that a risk may be, or a column with each record's limit; {_OR}", "NULL"
+            ),
             Parameter(
                 "quantile",
-                arguments.number(0.5, 1.0, "from 0.5 to 1"),
+                arguments.number(Range(0.5, 1)),
                 "the share of records that must be within the limit",
                 "1",
             ),

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from ppduck.errors import Faults, quoted
+from ppduck.errors import Faults, listed, quoted
 from ppduck.kernels.privacy import Privacy, privacy_of
 from ppduck.kernels.randomized import uniform
 from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, register
 from ppduck.randomized.design import MATRIX, MOST_LEVELS, P, by_folded_name, checked_matrix
 from ppduck.randomized.published import design_of
@@ -59,24 +59,16 @@ _MEANINGS = {
 }
 
 
-@arguments.reader("the number of levels, such as 3 or {'disease': 3}")
-def _sizes(value: Any) -> Any:
-    """The number of levels, one for all or {'column': 3}."""
-    try:
-        if isinstance(value, Mapping):
-            return {str(name): arguments.integer(size) for name, size in value.items()}
-        return arguments.integer(value)
-    except MisreadError:
-        raise MisreadError from None
+_SIZES = arguments.per_column(arguments.whole(2, MOST_LEVELS))
+_SHARE = arguments.number(Range(0, 1))
+_BELIEF = arguments.number(Range(0, 1, above=True, below=True))
 
 
-@arguments.reader("{'column': [0.2, 0.8]}, the shares of the levels")
+@arguments.reader("{'column': [0.2, 0.8]}, shares of the levels that sum to 1")
 def _shares(value: Any) -> dict[str, list[float]]:
     if not isinstance(value, Mapping) or not all(isinstance(shares, list) for shares in value.values()):
         raise MisreadError
-    if not all(isinstance(share, (int, float, Decimal)) for shares in value.values() for share in shares):
-        raise MisreadError
-    return {str(name): [float(share) for share in shares] for name, shares in value.items()}
+    return {str(name): [float(_SHARE(share)) for share in shares] for name, shares in value.items()}
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
@@ -105,6 +97,9 @@ def _kron(factors: Iterable[Array]) -> Array:
 
 
 def _of_view(catalog: Catalog, given: dict[str, Any]) -> dict[str, Array]:
+    also = [name for name in ("p", "matrix", "levels") if name in given]
+    if also:
+        raise Faults(NAME, given["tbl"]).refuse(f"tbl tells the design; leave {listed(also)} out.")
     attributes = design_of(NAME, catalog, given["tbl"])
     return {a.name: a.matrix(len(a.levels or ())) for a in attributes}
 
@@ -116,12 +111,13 @@ def _by_hand(given: dict[str, Any], faults: Faults) -> dict[str, Array]:
         if checked_matrix(name, rows, None, faults.add):
             matrices[name] = np.array(rows)
     ps = p if isinstance(p, dict) else {} if p is None else {"1": p}
+    both = by_folded_name(ps).keys() & by_folded_name(matrices).keys()
     for name, keep in ps.items():
+        if folded(name) in both:
+            faults.add(f"column {quoted(name)} has both p and matrix; give one of them.")
         size = _size(sizes, name)
         if size is None:
             faults.add(f"levels is missing for column {quoted(name)}; give the number of its levels.")
-        elif not 2 <= size <= MOST_LEVELS:
-            faults.add(f"levels of column {quoted(name)} must be 2 or more and at most {MOST_LEVELS}, got {size}.")
         else:
             matrices[name] = uniform(keep, size)
     if not ps and not given.get("matrix"):
@@ -175,11 +171,16 @@ FUNCTION = register(
         NAME,
         (
             P,
-            Parameter("levels", _sizes, "the number of levels, one number or {'column': 3}", "NULL"),
-            Parameter("rho1", arguments.number(1e-9, 1 - 1e-9, "between 0 and 1"), "a prior belief", "0.05"),
+            Parameter("levels", _SIZES, "the number of levels, one number or {'column': 3}; p needs it", "NULL"),
+            Parameter("rho1", _BELIEF, "a prior belief", "0.05"),
             MATRIX,
             Parameter("prior", _shares, "{'column': [0.2, 0.8]}: shares of the levels, else all the same", "NULL"),
-            Parameter("tbl", arguments.words, "a view over rr_mask or pram_mask, to read its design", "NULL"),
+            Parameter(
+                "tbl",
+                arguments.words,
+                "a view over rr_mask or pram_mask, to read its design, in place of p or matrix",
+                "NULL",
+            ),
         ),
         plan,
         "What a design protects: epsilon, amplification, posterior bounds, reconstruction probability, per column.",

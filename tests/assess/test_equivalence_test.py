@@ -248,7 +248,7 @@ def test_quoted_names_views_and_other_types(table: duckdb.DuckDBPyConnection, as
         ("'t', 'r', y='y', x='s1'", r"parameter 'key' is missing"),
         ("'t', 'r', y='y', x='s1', key='id', model='svm'", r"model takes one of 'linear', 'kernel'"),
         ("'t', 'r', y='y', x='s1', key='id', alpha=0.5", r"alpha must be from 0.001 to 0.49"),
-        ("'t', 'r', y='y', x='s1', key='id', region=-1", r"region must be of 0 or more"),
+        ("'t', 'r', y='y', x='s1', key='id', region=-1", r"region must be from 0 to 1,000,000,000, got -1"),
         ("'t', 'less', y='y', x='s1', key='id'", r'9 of the 400 rows of "t" have no partner in "less"'),
         ("'(FROM t LIMIT 4)', '(FROM t LIMIT 4)', y='y', x=['s1','s2'], key='id'", r"4 pairs without NULL are too few for a linear model with 2 inputs; 5 are needed"),
         ("'(FROM t LIMIT 29)', '(FROM t LIMIT 29)', y='y', x='s1', key='id', model='kernel'", r"29 pairs without NULL are too few for a kernel model; 30 are needed"),

@@ -135,10 +135,13 @@ def test_randomizing_masks(customers: duckdb.DuckDBPyConnection) -> None:
     [
         ("'egadp', 'customers', conf=['x1']", r"there is no mask 'egadp'. Did you mean \"egadp_mask\"\?"),
         ("'egadp_mask', 'customers', conf=['x9']", r'egadp_mask on "customers": conf names column "x9"'),
-        ("'noise_mask', 'customers', conf=['x1'], level=0", "level 0 would pass the confidential values through"),
+        (
+            "'noise_mask', 'customers', conf=['x1'], level=0",
+            "with less the confidential values would pass through, got 0",
+        ),
         ("'sufficiency_mask', 'customers', conf=['x1']", "give either alpha"),
         ("'noise_mask', 'customers', conf=['x1']", "parameter 'level' of noise_mask is missing"),
-        ("'rr_mask', 'customers', p={'region': 2}", "p of rr_mask must be above 0 and at most 1"),
+        ("'rr_mask', 'customers', p={'region': 2}", "p of rr_mask must be from 0.000000001 to 0.999999999, or 1"),
         ("'rr_mask', 'customers', p={'regio': 0.9}", r'rr_mask on "customers": p or matrix names column "regio"'),
         (
             "'rr_mask', 'customers', p={'region': 0.9}, on_null='mean'",

@@ -65,7 +65,7 @@ def test_help_for_a_randomizing_mask(demo: duckdb.DuckDBPyConnection) -> None:
     assert section(rows, "guarantee")[0] == kept[0].replace("epsilon 2.2", "the epsilon of their design")
     assert section(rows, "not guaranteed") == [note for role, note in explained if role == "not guaranteed"]
     [takes] = [row[4] for row in rows if row[:2] == ("parameter", "p")]
-    assert takes == "a number above 0 and at most 1, or {'column': number} of them"
+    assert takes == "a number from 0.000000001 to 0.999999999, or 1, or {'column': number} of them"
 
 
 def test_the_plain_mask_promises_what_the_other_does_but_for_null_and_by(demo: duckdb.DuckDBPyConnection) -> None:

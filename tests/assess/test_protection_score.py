@@ -66,7 +66,7 @@ def test_half_of_the_columns_are_known_unless_told(table: duckdb.DuckDBPyConnect
     [
         ("known=4", "known is 4, and there are 3 numeric columns to know"),
         ("known=0", "known must be at least 1"),
-        ("known=0.5", "known takes how many of the columns an intruder knows, or which"),
+        ("known=0.5", "known takes a whole number of at least 1, or a column name"),
         ("known=['x4']", 'known names column "x4", which does not exist'),
         ("known=['x3'], columns=['x1']", 'known names column "x3", which is not among the columns that are scored'),
         ("columns=['x1', 'name']", 'columns names column "name", which does not exist'),

@@ -126,7 +126,7 @@ def test_groups_have_indices_of_their_own(con: duckdb.DuckDBPyConnection) -> Non
             "security_index('store', conf=['x1'], extra_noise={'x2': 1})",
             'extra_noise names column "x2", which is not in conf',
         ),
-        ("security_index('store', conf=['x1'], extra_noise=-1)", "extra_noise must be from 0 to 1,000,000"),
+        ("security_index('store', conf=['x1'], extra_noise=-1)", "extra_noise must be from 0 to 1,000"),
         (
             "security_index('(SELECT * FROM store LIMIT 29)', conf=['x1'])",
             "29 complete rows are too few to learn a relation from; at least 30",

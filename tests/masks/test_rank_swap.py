@@ -124,9 +124,9 @@ def test_information_lost_on_census_is_in_the_range_of_the_literature(
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("'t', conf=['x'], p=0", "p must be above 0 and up to 100, got 0"),
-        ("'t', conf=['x'], p=100.5", "p must be above 0 and up to 100, got 100.5"),
-        ("'t', conf=['x'], p='a'", "p takes a number above 0 and up to 100, got 'a'"),
+        ("'t', conf=['x'], p=0", "p must be above 0 and at most 100, got 0"),
+        ("'t', conf=['x'], p=100.5", "p must be above 0 and at most 100, got 100.5"),
+        ("'t', conf=['x'], p='a'", "p takes a number above 0 and at most 100, got 'a'"),
         ("'t', conf=['x']", "parameter 'p' is missing: how far a value may move, in % of the ranks"),
         ("'t', conf=['x'], p=1", 'p = 1 % of the 100 values of conf column "x" is a reach of 1 ranks, .* take p of at least 4'),
         ("'t', conf=['name'], p=10", 'conf names column "name" of type VARCHAR; only numeric columns'),

@@ -152,21 +152,22 @@ def test_paper_alpha_for_ten_percent_noise(con: duckdb.DuckDBPyConnection) -> No
 @pytest.mark.parametrize(
     ("parameter", "message"),
     [
-        ("alpha=1.5", r"alpha must be between 0 and 1, got 1.5"),
-        ("alpha=-0.1", r"alpha must be between 0 and 1, got -0.1"),
-        ("alpha={'x1': 0.5, 'x2': 2}", r"alpha must be between 0 and 1 .*, got \{'x1': 0.5, 'x2': 2\}"),
+        ("alpha=1.5", r"alpha must be from 0 to 0\.999999: .*, got 1\.5"),
+        ("alpha=-0.1", r"alpha must be from 0 to 0\.999999: .*, got -0\.1"),
+        ("alpha={'x1': 0.5, 'x2': 2}", r"alpha must be from 0 to 0\.999999.*, got \{'x1': 0.5, 'x2': 2\}"),
         ("alpha={'x1': 0.5}", r'alpha says nothing of conf column "x2"'),
         ("alpha={'x1': 0.5, 'x2': 0.5, 'x3': 0.5}", r'alpha names column "x3", which is not in conf. Did you mean'),
-        ("alpha='high'", r"alpha takes a number between 0 and 1"),
+        ("alpha='high'", r"alpha takes a number from 0 to 0\.999999"),
         ("alpha=0.5, level=0.1", r"give either alpha .* or level"),
         ("seed=1", r"give either alpha .* or level"),
-        ("alpha=0.9999999", r"not positive definite \(smallest eigenvalue 0.0000\)"),
-        ("alpha=1", r"not positive definite \(smallest eigenvalue 0.0000\)"),
+        ("alpha=0.999999", r"not positive definite \(smallest eigenvalue 0.0000\).*alpha that are .* or lower\."),
+        ("level=1e-6", r"not positive definite \(smallest eigenvalue 0.0000\).*levels that are .* or higher\."),
+        ("alpha=1", r"alpha must be from 0 to 0\.999999: at 1 the confidential values would pass through, got 1"),
         (
             "level=0.95",
             r'level 0.95 is more noise than conf column "x1" has room for: .* leave 0.837499 of its variance',
         ),
-        ("level=-1", r"level must be of at least 0, and finite, got -1"),
+        ("level=-1", r"level must be from 0\.000001 to 1: .*, got -1"),
     ],
 )
 def test_refused_parameters(example: duckdb.DuckDBPyConnection, parameter: str, message: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,13 +12,14 @@ import pytest
 from ppduck.errors import PpduckError
 from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter, read_arguments
+from ppduck.plan.ranges import Range
 
 pytestmark = pytest.mark.core
 
 PARAMETERS = (
     Parameter("tbl", arguments.words, "a table"),
     Parameter("conf", arguments.columns, "columns", "NULL"),
-    Parameter("alpha", arguments.number_per_column(0, 1, "between 0 and 1"), "nearness", "NULL"),
+    Parameter("alpha", arguments.per_column(arguments.number(Range(0, 1))), "nearness", "NULL"),
     Parameter("round", arguments.flag, "rounding", "false"),
 )
 NOTHING = "CASE  WHEN (false) THEN (NULL) ELSE NULL END"
@@ -84,7 +87,7 @@ def test_null_counts_as_not_given() -> None:
 
 
 def test_expressions_are_asked_of_duckdb() -> None:
-    with pytest.raises(PpduckError, match="alpha must be between 0 and 1, got 2"):
+    with pytest.raises(PpduckError, match="alpha must be from 0 to 1, got 2"):
         read(TABLE, named("alpha", "(1 + 1)", "INTEGER"))
 
 
@@ -102,8 +105,8 @@ def test_named_arguments_may_stand_anywhere() -> None:
         ([TABLE, named("cnof", "'x'", "VARCHAR")], r"there is no parameter 'cnof'\. Did you mean \"conf\"\?"),
         ([TABLE, positional("'x'", "VARCHAR"), named("conf", "'y'", "VARCHAR")], "parameter 'conf' is given twice"),
         ([TABLE, positional("3", "INTEGER")], "conf takes a column name or a list of column names"),
-        ([TABLE, None, positional("7", "INTEGER")], "alpha must be between 0 and 1, got 7"),
-        ([TABLE, None, positional("true", "BOOLEAN")], "alpha takes a number between 0 and 1"),
+        ([TABLE, None, positional("7", "INTEGER")], "alpha must be from 0 to 1, got 7"),
+        ([TABLE, None, positional("true", "BOOLEAN")], "alpha takes a number from 0 to 1"),
         ([TABLE, None, None, positional("1", "INTEGER")], "round takes true or false"),
     ],
 )
@@ -117,10 +120,12 @@ def test_refusals(texts: list[str | None], message: str) -> None:
     [
         (arguments.flag, "true or false", {1: "takes true or false"}),
         (arguments.choice("a", "b"), "one of 'a', 'b'", {"c": "takes one of 'a', 'b'"}),
-        (arguments.number(0, 1, "from 0 to 1"), "a number from 0 to 1", {"c": "takes a number from 0 to 1", 2: "must be from 0 to 1"}),
+        (arguments.number(Range(0, 1)), "a number from 0 to 1", {"c": "takes a number from 0 to 1", 2: "must be from 0 to 1"}),
+        (arguments.number(Range(0), ": why"), "a number of at least 0, and finite", {math.inf: "must be at least 0, and finite: why"}),
+        (arguments.column_list, "a list of column names, such as ['x1', 'x2']", {"x1": "takes a list of column names, such as ['x1', 'x2']"}),
         (arguments.whole(2), "a whole number of at least 2", {1: "must be at least 2", 2.5: "takes a whole number of at least 2"}),
         (arguments.whole(2, 1000, ": why"), "a whole number from 2 to 1,000", {1001: "must be from 2 to 1,000: why"}),
-        (arguments.number_per_column(0, 1, "from 0 to 1"), "a number from 0 to 1, or {'column': number} of them", {"c": "takes a number from 0 to 1"}),
+        (arguments.per_column(arguments.number(Range(0, 1))), "a number from 0 to 1, or {'column': number} of them", {"c": "takes a number from 0 to 1, or {'column': number} of them", 2: "must be from 0 to 1"}),
     ],
 )  # fmt: skip
 def test_readers_say_what_they_take(reader: arguments.Reader, takes: str, refused: dict[Any, str]) -> None:
@@ -132,6 +137,18 @@ def test_readers_say_what_they_take(reader: arguments.Reader, takes: str, refuse
 
 def test_whole_numbers_at_the_ends_of_their_range() -> None:
     assert [arguments.whole(2, 1000)(value) for value in (2, 1000)] == [2, 1000]
+
+
+def test_decimals_at_the_ends_of_a_range() -> None:
+    """As double, 0.999999 is a little less than the decimal that an expression such as 1 - 0.000001 gives."""
+    assert arguments.number(Range(0.1, 0.999999))(Decimal("0.999999")) == 0.999999
+    assert arguments.number(Range(0.1, 0.999999))(Decimal("0.1")) == 0.1
+
+
+def test_a_number_too_large_for_a_double_is_refused() -> None:
+    for within in (Range(0, 1), Range(0)):
+        with pytest.raises(arguments.MisreadError, match=f"^must be {within}"):
+            arguments.number(within)(10**400)
 
 
 def test_a_reader_may_be_a_plain_function() -> None:

@@ -178,7 +178,7 @@ def test_null_is_an_error_unless_told(con: duckdb.DuckDBPyConnection) -> None:
         ("qi=[], sensitive='disease', p=0.9", r"qi is empty; name at least one column"),
         ("qi='id', sensitive='disease', p=0.9", r'column "id" has more than 1,000 levels'),
         ("qi='gender', sensitive='one', p=0.9", r'column "one" has a single level'),
-        ("qi='gender', sensitive='disease', p=1.5", r"p must be above 0 and at most 1, got 1\.5"),
+        ("qi='gender', sensitive='disease', p=1.5", r"p must be from 0\.000000001 to 0\.999999999, or 1, got 1\.5"),
         ("qi='gender', sensitive='disease', matrix={'gender': [[0.8, 0.2, 0], [0.2, 0.8, 0], [0, 0, 1]]}", r'matrix of column "gender" is 3×3, but 2 levels occur'),
         ("qi='gender', sensitive='disease', matrix={'gender': [[0.8, 0.3], [0.2, 0.8]]}", r"must have columns that sum to 1"),
         ("qi=['m1','m2','m3'], sensitive='disease', p=0.9", r"the quasi-identifiers have 8,160,600 combinations of levels"),

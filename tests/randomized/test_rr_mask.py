@@ -338,9 +338,9 @@ def test_a_secret_makes_the_draws(survey: duckdb.DuckDBPyConnection) -> None:
 
 
 BAD = {
-    "p={'gender': 0}": r"p must be above 0 and at most 1",
-    "p={'gender': 1.2}": r"p must be above 0 and at most 1 .*got \{'gender': 1.2\}",
-    "p='much'": r"p takes a number above 0 and at most 1",
+    "p={'gender': 0}": r"p must be from 0\.000000001 to 0\.999999999, or 1",
+    "p={'gender': 1.2}": r"p must be from 0\.000000001 to 0\.999999999, or 1 .*got \{'gender': 1.2\}",
+    "p='much'": r"p takes a number from 0\.000000001 to 0\.999999999, or 1",
     "p=0.9": r"p is one number; name the columns in conf",
     "key='id'": r"name the columns to randomize, such as p := ",
     "p={'gendr': 0.9}": r'p or matrix names column "gendr", which does not exist. Did you mean "gender"\?',
@@ -351,7 +351,7 @@ BAD = {
     "matrix={'gender': [[0.9, 0.1], [0.3, 0.7]]}": r"column 1 sums to 1.2. Its rows do: .* transpose it",
     "matrix={'disease': [[0.9, 0.1], [0.1, 0.9]]}": r'matrix of column "disease" is 2×2, but there are 3 levels',
     "matrix={'gender': [[0.9, 0.1, 0], [0.1, 0.9, 1]]}": r"must be square, at least 2×2, got 2×3",
-    "matrix={'gender': [[1.5, 0.5], [-0.5, 0.5]]}": r"must hold probabilities between 0 and 1",
+    "matrix={'gender': [[1.5, 0.5], [-0.5, 0.5]]}": r"must hold probabilities from 0 to 1",
     "matrix={'gender': 0.9}": r"matrix takes \{'column': \[\[…\], …\]\}",
     "p={'gender': 0.9}, levels={'gender': ['female']}": r'column "gender" has a single level',
     "p={'gender': 0.9}, levels={'gender': ['female', 'female', 'male']}": r"name a level twice",
@@ -363,7 +363,7 @@ BAD = {
     "p={'gender': 0.9}, key='gender'": r'column "gender" is in both key and conf',
     "p={'gender': 0.9}, drop=['gender']": r'column "gender" is in both conf and drop',
     "p={'gender': 0.9}, key='age'": r'key "age" has only 60 values for 6000 rows looked at; rows that share it would share their draws',
-    "p={'gender': 0.9999999999}": r'p of column "gender" is nearer to 0 or 1 than 2e-10',
+    "p={'gender': 0.9999999999}": r"p must be from 0\.000000001 to 0\.999999999, or 1 \(in a",
     "p={'age': 0.9}, levels={'age': [20, 30.5]}": r'levels of column "age": .*30.5.* is no INTEGER\.',
     "p={'gender': 0.9}, on_null='mean'": r"on_null takes one of 'keep', 'level', got 'mean'",
     "p={'gender': 0.9}, sed=1": r"there is no parameter 'sed'. Did you mean \"seed\"\?",

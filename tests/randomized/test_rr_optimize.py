@@ -131,7 +131,7 @@ def test_the_same_answer_twice(small: duckdb.DuckDBPyConnection) -> None:
     [
         ("sensitive='s'", r"give l, such as l := 3 for a risk of at most 1/3, or tau"),
         ("sensitive='s', l=3, tau=0.2", r"give l, .* or tau; one of them"),
-        ("sensitive='s', l=0.5", r"l must be of 1 or more, got 0\.5"),
+        ("sensitive='s', l=0.5", r"l must be from 1 to 1,000,000,000, got 0\.5"),
         ("sensitive='s', tau=0", r"tau must be above 0 and at most 1"),
         ("sensitive='s', tau=1.2", r"tau must be above 0 and at most 1"),
         ("sensitive='s', tau='nowhere'", r'tau names column "nowhere", which does not exist'),

@@ -269,7 +269,7 @@ BAD = {
     "'published', ['disease'], p=0.3333333333333333": r"p = 1/3 makes what is published independent",
     "'published', ['gender'], matrix={'gender': [[0.3, 0.3], [0.7, 0.7]]}": r"its matrix makes what is published independent",
     "'published', ['gender'], p={'gender': 0.9, 'disease': 0.8}": r'p names column "disease", which the call is not about',
-    "'published', ['gender'], p=1.5": r"p must be above 0 and at most 1, got 1.5",
+    "'published', ['gender'], p=1.5": r"p must be from 0\.000000001 to 0\.999999999, or 1, got 1.5",
     "'published', ['disease'], matrix={'disease': [[0.9, 0.1], [0.1, 0.9]]}": r"is 2×2, but 3 levels occur",
     "'published', ['disease'], matrix={'disease': [[0.9, 0.1], [0.1, 0.9]]}, levels={'disease': ['flu']}": r"is 2×2, but there are 1 levels",
     "'published', ['disease'], p=0.9, levels={'disease': ['flu', 'cancer']}": r"\d+ rows hold a value that is none of the levels",

@@ -147,7 +147,7 @@ BAD = {
     "'baskets', ['a', 'b'], p=0.9, min_support=0.2": r"parameter 'min_confidence' is missing",
     "'baskets', ['a', 'b'], p=0.9, min_support=20, min_confidence=0.5": r"min_support must be from 0 to 1, got 20",
     "'baskets', ['a', 'b'], p=0.5, min_support=0.2, min_confidence=0.5": r'column "a" cannot be reconstructed: p = 1/2 makes',
-    "'baskets', ['a', 'b'], p=0.9, min_support=0.2, min_confidence=0.5, max_items=1": r"max_items must be of 2 or more, got 1",
+    "'baskets', ['a', 'b'], p=0.9, min_support=0.2, min_confidence=0.5, max_items=1": r"max_items must be from 2 to 1,000, got 1",
     "'baskets', ['a', 'id'], p=0.9, min_support=0.2, min_confidence=0.5": r"19998 of 20000 rows hold NULL or another number than 0 and 1",
     "'texts', ['a', 't'], p=0.9, min_support=0.2, min_confidence=0.5": r'item column "t" is of type VARCHAR; items must be columns of 0 and 1',
     "'(FROM baskets WHERE id < 0)', ['a', 'b'], p=0.9, min_support=0.2, min_confidence=0.5": r"there are no rows, so there are no rules",
