@@ -16,6 +16,8 @@ Places = npt.NDArray[np.int64]
 FEWEST_PLACES = 4
 SHORTEST_REACH = 4  # with less some places, most often the last one, would be left over and keep their value
 _RINGS = 2**63  # a turn of its own
+_ATTEMPTS = 100
+_GOLDEN = (5**0.5 - 1) / 2  # its multiples are spread evenly, and never repeat
 
 
 def swapped(n: int, reach: int, noise: KeyedNoise) -> Places:
@@ -23,7 +25,8 @@ def swapped(n: int, reach: int, noise: KeyedNoise) -> Places:
 
     All free places draw at once; of draws that collide those of the lowest place count, and the others are drawn again.
     A place that is left over, with no free one in reach, joins a pair that has both its places in reach: a ring of
-    three. Where there is none, as happens for a reach below SHORTEST_REACH, it stays.
+    three. Where there is none, it takes a place of its partner, for which the same is then tried. Below SHORTEST_REACH
+    that may come to no end, and a place keeps its value.
     """
     source = np.arange(n)
     free, turn = source, 0
@@ -64,14 +67,23 @@ def _without_collisions(asking: Places, asked: Places, size: int) -> Places:
 
 def _join_rings(source: Places, alone: Places, reach: int, noise: KeyedNoise) -> None:
     """Each of the places that are left over between the two of a pair near by."""
-    n = len(source)
     draws = _uniform(noise, len(alone), _RINGS)
     for place, draw in zip(alone.tolist(), draws.tolist(), strict=True):
-        near = np.arange(max(place - reach, 0), min(place + reach, n - 1) + 1)
-        partner = source[near]
-        # Pairs only: a place of a ring is not its partner's partner.
-        fits = near[(source[partner] == near) & (partner != near) & (np.abs(partner - place) <= reach)]
-        if len(fits):
-            first = int(fits[int(draw * len(fits))])
-            second = int(source[first])
-            source[place], source[first], source[second] = second, place, first
+        left_over = place
+        for attempt in range(_ATTEMPTS):
+            near = np.arange(max(left_over - reach, 0), min(left_over + reach, len(source) - 1) + 1)
+            partner = source[near]
+            paired = (source[partner] == near) & (partner != near)  # a place of a ring is not its partner's partner
+            fits = near[paired & (np.abs(partner - left_over) <= reach)]
+            if len(fits):
+                first = int(fits[int(draw * len(fits))])
+                second = int(source[first])
+                source[left_over], source[first], source[second] = second, left_over, first
+                break
+            pairs = near[paired]
+            if not len(pairs):
+                break
+            first = int(pairs[int((draw + attempt * _GOLDEN) % 1 * len(pairs))])
+            widowed = int(source[first])
+            source[left_over], source[first], source[widowed] = first, left_over, widowed
+            left_over = widowed

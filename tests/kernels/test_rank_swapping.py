@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ppduck.kernels.noise import KeyedNoise
-from ppduck.kernels.rank_swapping import swapped
+from ppduck.kernels.rank_swapping import SHORTEST_REACH, swapped
 from tests.assess.census import rank_swapped
 
 
@@ -40,3 +40,12 @@ def test_distances_are_those_of_one_draw_after_the_other() -> None:
     in_turn = np.concatenate([np.abs(rank_swapped(values, p, s) - values)[:, 0] for s in range(20)])
     for share in (0.1, 0.25, 0.5, 0.75, 0.9):
         assert np.quantile(together, share) == pytest.approx(np.quantile(in_turn, share), abs=7)
+
+
+def test_no_place_is_left_over_from_the_shortest_reach_on() -> None:
+    """Some had a place whose neighbours were all paired away from it."""
+    for seed in range(1000):
+        n = 4 + seed % 60
+        source = swapped(n, SHORTEST_REACH, noise(seed))
+        assert (source != np.arange(n)).all()
+        assert np.abs(source - np.arange(n)).max() <= SHORTEST_REACH
