@@ -103,6 +103,7 @@ def test_examples_run(example: str) -> None:
     assert "│ false" not in ran.stdout
 
 
+@pytest.mark.long
 def test_the_assessed_releases_are_those_of_the_readme(reference_data: Path) -> None:
     command = [sys.executable, "-m", "ppduck.shell", str(ROOT / "examples" / "assess.sql")]
     ran = subprocess.run(command, cwd=reference_data, capture_output=True, text=True, encoding="utf-8", check=False)

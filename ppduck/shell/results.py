@@ -24,6 +24,7 @@ BATCH = 2048
 
 _WRITES = (Kind.CREATE, Kind.INSERT, Kind.UPDATE, Kind.DELETE, Kind.MERGE_INTO, Kind.COPY)
 _NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "BIGNUM")
+_CUT = re.compile(r"\? rows|>9999 rows")  # how DuckDB says that there are more than it looked at
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 _AS_TEXT, _AS_JSON = "CAST(#{} AS VARCHAR)", "CAST(to_json(#{}) AS VARCHAR)"
 
@@ -33,7 +34,8 @@ Row = tuple[str | None, ...]
 def rendered(con: duckdb.DuckDBPyConnection, statement: Statement, mode: str, to_the_end: bool) -> Iterator[str]:
     """Executes a statement; its rows as pieces of text, each with its line ends, where it has any to show.
 
-    A box shows the first 10,000 rows at most, and DuckDB reads no others unless all are wanted ``to_the_end``.
+    A box is of the first 10,000 rows at most, and DuckDB computes no others; ``to_the_end`` it does: an error in the
+    last of them is an error, too.
     """
     relation: duckdb.DuckDBPyRelation | None = con.sql(statement.text)
     if relation is None or _is_receipt(statement, relation):
@@ -41,14 +43,12 @@ def rendered(con: duckdb.DuckDBPyConnection, statement: Statement, mode: str, to
     if statement.kind == Kind.EXPLAIN:
         yield "".join(str(plan).rstrip("\n") + "\n" for _, plan in relation.fetchall())
     else:
-        yield from MODES[mode](_executed(relation) if to_the_end and mode == "table" else relation)
-
-
-def _executed(relation: Any) -> duckdb.DuckDBPyRelation:
-    """The same rows, all of them computed: an error in the last of them is an error, too."""
-    # DuckDB 2.0 knows the first name, 1.4 only the second.
-    done: duckdb.DuckDBPyRelation = relation.materialize() if hasattr(relation, "materialize") else relation.execute()
-    return done
+        last = ""
+        for last in MODES[mode](relation):
+            yield last
+        if to_the_end and mode == "table" and _CUT.search("".join(last.splitlines()[-3:])):
+            for _ in _arrow_batches(relation):
+                pass
 
 
 def _is_receipt(statement: Statement, relation: duckdb.DuckDBPyRelation) -> bool:
@@ -131,12 +131,16 @@ def _markdown_line(cells: Sequence[str], widths: Sequence[int], right: Sequence[
 def _batches(relation: duckdb.DuckDBPyRelation, expression: str) -> Iterator[list[Row]]:
     """The rows as text, some at a time, so that a long result needs no memory."""
     columns = (f"{expression.format(i)} AS c{i}" for i in range(1, len(relation.columns) + 1))
-    texts: Any = relation.project(", ".join(columns))
+    for batch in _arrow_batches(relation.project(", ".join(columns))):
+        yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _arrow_batches(relation: Any) -> Iterator[pa.RecordBatch]:
     # DuckDB 2.0 knows the first name, 1.4 only the second.
-    reader = (texts.to_arrow_reader if hasattr(texts, "to_arrow_reader") else texts.fetch_record_batch)(BATCH)
-    with contextlib.closing(reader):  # an open result would block the connection
+    read = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
+    with contextlib.closing(read(BATCH)) as reader:  # an open result would block the connection
         while (batch := _next(reader)) is not None:
-            yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+            yield batch
 
 
 def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:

@@ -40,6 +40,7 @@ def test_a_copy_is_unchanged_and_a_stranger_is_not(t: duckdb.DuckDBPyConnection,
     assert moved["zeros"]["holds"]
 
 
+@pytest.mark.long
 def test_a_random_order_holds_but_once_in_a_thousand(con: duckdb.DuckDBPyConnection, ask: Ask) -> None:
     rng = np.random.default_rng(5)
     values = np.column_stack([rng.normal(size=300), rng.integers(0, 3, size=300), rng.integers(0, 2, size=300)])

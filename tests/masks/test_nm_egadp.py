@@ -77,6 +77,7 @@ def assert_printed(found: list[float], printed: float) -> None:
     assert np.mean(found) == pytest.approx(printed, abs=3 * error)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "first", "second"), [("ME.L", 0.933, 0.937), ("MV1", 0.566, 0.678), ("MV2", 0.248, 0.337)]
 )

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.core
 SCORE = f"SELECT measure, value FROM protection_score('t', 'r', columns={COLUMNS}, key='id', known=7)"
 
 
+@pytest.mark.long
 def test_scores_on_census_are_those_of_the_paper(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
     """ONN-A: IL 20.42, DR 26.25, score 23.33, averages of ten runs.
 

@@ -75,6 +75,7 @@ def test_the_limit_is_that_of_the_hat_matrix(
     assert bool(found) == is_refused
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**31),

@@ -17,6 +17,7 @@ def shares(con: duckdb.DuckDBPyConnection, source: str) -> dict[str, float]:
     return {level: count / total for level, count in found}
 
 
+@pytest.mark.long
 def test_expected_shares_are_unchanged(survey: duckdb.DuckDBPyConnection) -> None:
     """Over 40 seeds the mean share is the original's within 4 standard errors; that of plain PRAM is far off."""
     truth = shares(survey, "survey")

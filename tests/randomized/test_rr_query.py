@@ -224,6 +224,7 @@ def test_grouping_tells_sums_from_levels(con: duckdb.DuckDBPyConnection) -> None
     assert [row[0] for row in by_alias] == [1, 0, None]
 
 
+@pytest.mark.long
 def test_ranges_cover(con: duckdb.DuckDBPyConnection) -> None:
     """95 % ranges of counts and shares hold what they are about in 93 to 97 of 100 tables."""
     rng = np.random.default_rng(47)

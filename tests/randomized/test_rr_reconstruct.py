@@ -116,6 +116,7 @@ def test_marginals_agree(published: duckdb.DuckDBPyConnection) -> None:
     assert dict(rows(published, whole)) == pytest.approx(margin)
 
 
+@pytest.mark.long
 def test_many_seeds_give_the_truth_on_average(survey: duckdb.DuckDBPyConnection) -> None:
     """The mean of reconstructions is the truth within 4 standard errors, and they scatter as std_error says."""
     truth = {(g, s): n for g, s, n in rows(survey, "SELECT gender, smoker, count(*) / 6000 FROM survey GROUP BY ALL")}
