@@ -16,6 +16,11 @@ def fingerprint(secret: bytes | None) -> bytes | None:
     return None if secret is None else hashlib.sha256(b"ppduck fingerprint\0" + secret).digest()
 
 
+def secret_in(content: bytes) -> bytes:
+    """The secret of a file: without the line end that editors add, as the environment variable would hold it."""
+    return content.removesuffix(b"\n").removesuffix(b"\r")
+
+
 def given_secret(secret: str | bytes | None) -> bytes | None:
     """The secret as bytes; None where neither the caller nor the environment gives one."""
     where = "secret"

@@ -15,7 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 import ppduck
 from ppduck.dbt import answers
 from ppduck.errors import PpduckError, listed, near_miss, quoted
-from ppduck.secret import SECRET_VARIABLE, SHORTEST_SECRET
+from ppduck.secret import SECRET_VARIABLE, SHORTEST_SECRET, secret_in
 
 SECRET_ENV, SECRET_FILE = "secret_env", "secret_file"
 KEYS = (SECRET_ENV, SECRET_FILE)
@@ -96,7 +96,7 @@ def _from_environment(variable: str) -> bytes:
 
 def _from_file(path: str) -> bytes:
     try:
-        return Path(path).read_bytes().rstrip(b"\r\n")
+        return secret_in(Path(path).read_bytes())
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or type(error).__name__
         raise PpduckError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from ppduck.secret import SHORTEST_SECRET
+from ppduck.secret import SHORTEST_SECRET, secret_in
 from ppduck.shell.statements import ShellError
 from ppduck.shell.streams import complain
 
@@ -13,14 +13,14 @@ LONGEST = 65_536
 
 
 def read_secret(path: str) -> bytes:
-    """The file's bytes without the line end that editors add: the same as PPDUCK_SECRET would hold."""
+    """The secret of a file; a ShellError if it is none, a warning if others can read it."""
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
-            secret = file.read(LONGEST + 1)
+            content = file.read(LONGEST + 1)
     except OSError as error:
         raise ShellError(f"cannot read the secret file {path}: {error.strerror}") from None
-    secret = secret.removesuffix(b"\n").removesuffix(b"\r")
+    secret = secret_in(content)
     if not secret.strip():
         raise ShellError(f"the secret file {path} is empty; write {SHORTEST_SECRET} bytes or more into it.")
     if len(secret) < SHORTEST_SECRET:

@@ -16,6 +16,7 @@ import pytest
 import ppduck
 from ppduck.dbt.answers import answer, register
 from ppduck.errors import PpduckError
+from ppduck.shell.secret_file import read_secret
 from tests.conftest import SECRET
 
 with warnings.catch_warnings():
@@ -176,3 +177,10 @@ def test_sources_are_named_as_a_user_would(relation: str, table: str) -> None:
     source = {"name": "s", "table": relation, "is_cte": False, "columns": ["x"]}
     said = json.loads(answer("mask", json.dumps({"node": node, "source": source, "call": {}})))
     assert said["sql"] == f"select * from egadp_mask('{table}', conf := 'x')"
+
+
+def test_a_file_holds_the_same_secret_for_dbt_and_for_the_prompt(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_bytes(SECRET.encode() + b"\r\n\r\n")
+    file.chmod(0o600)
+    assert secret_of({"secret_file": str(file)}) == read_secret(str(file))
