@@ -23,6 +23,17 @@ class PpduckError(ValueError):
     """
 
 
+class UnreadError(PpduckError):
+    """What the planner asked DuckDB for and did not get; the text quotes no value, as DuckDB's own may.
+
+    ``unseen`` is true of what may be there and only not be visible from here, such as a temporary table.
+    """
+
+    def __init__(self, said: str, *, unseen: bool) -> None:
+        super().__init__(said)
+        self.unseen = unseen
+
+
 class PpduckWarning(UserWarning):
     """A call that ppduck carries out, though its result will be poor."""
 

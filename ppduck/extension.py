@@ -26,7 +26,7 @@ from scipy.special import ndtr
 import ppduck.assess
 import ppduck.masks
 import ppduck.randomized
-from ppduck.errors import PpduckError
+from ppduck.errors import PpduckError, UnreadError
 from ppduck.kernels.noise import WORDS_PER_BLOCK, KeyedNoise
 from ppduck.plan import frame, look, normals, plain, relations, runtime, shuffling
 from ppduck.plan import sqlbuild as sql
@@ -237,6 +237,8 @@ class Planner:
             catalog = Catalog(Taught(cursor, self.teach), self._thread.read_levels)
             given = read_arguments(name, function.parameters, texts, catalog.constant)
             return function.plan(catalog, given)
+        except UnreadError as error:
+            raise PpduckError(f"{name}: {error}") from None
         finally:
             if outermost:
                 self._thread.read_levels = None

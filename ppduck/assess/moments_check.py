@@ -42,10 +42,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
 def _source(catalog: Catalog, given: str) -> Source:
     source = catalog.source(NAME, given)
     if source.columns is None:
-        raise Faults(NAME).refuse(
-            f"the planner cannot see {quoted(source.label)}.{near_miss(source.label, catalog.tables())} If it is a "
-            "temporary table or not yet committed, make it a table and commit."
-        )
+        raise Faults(NAME).refuse(catalog.unseen(source, "make it a table and commit."))
     return source
 
 

@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ppduck.errors import Faults, PpduckError, near_miss, quoted
+from ppduck.errors import Faults, PpduckError, UnreadError, near_miss, quoted
 from ppduck.plan import sqlbuild as sql
 from ppduck.values import folded
 
@@ -30,6 +30,7 @@ _LOOK_AHEAD = 10_000
 _ROWS_PER_LEVEL = 3  # a text with fewer rows a level is a name, not a category
 _SMALL_PART = 0.25
 _NOISE_COLUMNS = 5
+_MISSING = re.compile(r"Table with name \"?(?P<name>.*?)\"? does not exist!")
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
@@ -83,7 +84,7 @@ class Source:
     has_rowid: bool = False
     repeatable: bool = True  # reading it twice in one statement gives the same rows
     row_type: str = ""  # names and types of all columns, as DuckDB writes them
-    trouble: str = ""  # what DuckDB said when a SELECT could not be described
+    trouble: str = ""  # what DuckDB said when it could not be described
 
     @cached_property
     def by_folded_name(self) -> dict[str, Column]:
@@ -137,16 +138,18 @@ class Catalog:
         candidates = [name] if name else []
         if name is None or "." in stripped or "/" in stripped:
             candidates.append(sql.render(exp.to_identifier(stripped, quoted=True)))
+        troubles = []
         for candidate in candidates:
-            source = self._described(stripped, candidate)
-            if source is not None:
-                return source
+            try:
+                return self._described(stripped, candidate)
+            except UnreadError as error:
+                troubles.append(_trouble(faults, stripped, candidate, error))
         if name is None and not re.fullmatch(r"[^\s;()]+\.[^\s;()]+", stripped):
             raise faults.refuse(
                 f"tbl must be one table or view, a file, or a parenthesised SELECT; {stripped!r} is none of these."
             )
         # It may be a stream, which can be read once only.
-        return Source(stripped, candidates[0], None, repeatable=False)
+        return Source(stripped, candidates[0], None, repeatable=False, trouble=next(filter(None, troubles), ""))
 
     def columns_of(self, source: Source) -> tuple[Column, ...]:
         """The columns of a source, asked anew: views are planned again on the way."""
@@ -161,7 +164,7 @@ class Catalog:
 
     def unseen(self, source: Source, remedy: str = "name every column to use: conf := […], nonconf := […].") -> str:
         """What to say of a table that is missing here, or only invisible from here."""
-        why = f" DuckDB says: {source.trouble}" if source.trouble else near_miss(source.label, self.tables())
+        why = f" {source.trouble}" if source.trouble else near_miss(source.label, self.tables())
         return (
             f"the planner cannot see {quoted(source.label)}.{why} If it is a temporary table, a data frame or "
             f"not yet committed, {remedy}"
@@ -269,21 +272,18 @@ class Catalog:
         try:
             statements = self.reader.extract_statements(inner) if text.endswith(")") else []
             ok = len(statements) == 1 and statements[0].type.name == "SELECT" and ";" not in inner[-1:]
-        except Exception:
+        except UnreadError:
             ok = False
         if not ok:
             raise faults.refuse(f"tbl must hold exactly one SELECT between its parentheses; got {text!r}.")
         try:
             columns = self._columns(text)
-        except Exception as error:
-            return Source(text, text, None, repeatable=False, trouble=str(error).splitlines()[0])
+        except UnreadError as error:
+            return Source(text, text, None, repeatable=False, trouble=_trouble(faults, text, text, error))
         return Source(text, text, columns, repeatable=False, row_type=self._row_type(text))
 
-    def _described(self, label: str, name: str) -> Source | None:
-        try:
-            columns = self._columns(name)
-        except Exception:
-            return None
+    def _described(self, label: str, name: str) -> Source:
+        columns = self._columns(name)
         own_rowid = any(folded(column.name) == "rowid" for column in columns)
         has_rowid = not own_rowid and self._runs(f"SELECT rowid FROM {name} LIMIT 0")
         return Source(label, name, columns, has_rowid, has_rowid or self._is_file(name), self._row_type(name))
@@ -304,9 +304,20 @@ class Catalog:
     def _runs(self, query: str) -> bool:
         try:
             self.reader.execute(query)
-        except Exception:
+        except UnreadError as error:
+            if not error.unseen:
+                raise
             return False
         return True
+
+
+def _trouble(faults: Faults, label: str, name: str, error: UnreadError) -> str:
+    """Why a source cannot be seen, unless it is only not there; raises where it is there and cannot be read."""
+    if not error.unseen:
+        raise faults.refuse(f"{quoted(label)}: {error}")
+    missing = _MISSING.search(str(error))
+    absent = missing is not None and not name.startswith("(") and folded(missing["name"]) == folded(_parts(name)[-1])
+    return "" if absent else str(error)
 
 
 def _parts(name: str) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
+from ppduck.errors import UnreadError
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan import statistics
 from ppduck.plan.compared import COLUMNS, CONF, KEY, MASKED, NONCONF, ORIGINAL
@@ -54,8 +55,10 @@ class Pairs(Matching):
         columns = sql.array((sql.column(f"{name}_c") for name in self.value_names), "DOUBLE")
         try:
             found = self.catalog.reader.execute(statement.finish(sql.select([columns], '"_pp_centre"'))).fetchone()[0]
-        except Exception:  # what is wrong with the data, the statement itself will tell
-            return None
+        except UnreadError as error:
+            if not error.unseen:
+                raise
+            return None  # an open transaction may have what the planner cannot see
         return [value if math.isfinite(value) else 0.0 for value in found]
 
     def moments(self, more: dict[str, sql.Expr] | None = None, *, sampled: bool = False) -> sql.Statement:
