@@ -1,20 +1,24 @@
 """Four attributes of the Adult census extract, randomized, and their table reconstructed cell by cell.
 
-Run it with the file at hand (UCI Adult as CSV with a header): python examples/adult.py adult.csv.gz
+python examples/adult.py takes the file that comes with the sources; another one (UCI Adult as Parquet, or as CSV with a
+header) may be named.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import ppduck
 
+DATA = Path(__file__).resolve().parents[1] / "tests" / "data" / "adult.parquet"
 ATTRIBUTES = ["sex", "race", "marital_status", "workclass"]
 
 
 def main(path: str) -> None:
     con = ppduck.connect()
-    con.execute("CREATE TABLE adult AS FROM read_csv(?)", [path])
+    read = "read_parquet" if path.endswith(".parquet") else "read_csv"
+    con.execute(f"CREATE TABLE adult AS FROM {read}(?)", [path])
     rows = con.sql("FROM adult").count("*").fetchall()[0][0]
     # The owner's statement. Seeded, so that everybody who runs this sees the same; never seed a real release.
     con.execute(f"CREATE VIEW adult_rr AS FROM rr_mask('adult', conf={ATTRIBUTES}, p=0.9, seed=1)")
@@ -51,4 +55,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1] if len(sys.argv) > 1 else str(DATA))

@@ -1,9 +1,9 @@
--- Three masks on two real data sets: is the release safe, is it useful? Needs census.csv (the Census data of the CASC project,
--- 1,080 rows of 13 numbers, in the R package sdcMicro) and adult.csv.gz (UCI Adult, complete rows, with a header) in the
--- current directory. Run it there: ppduck …/examples/assess.sql
+-- Three masks on two real data sets: is the release safe, is it useful? The Census data of the CASC project
+-- (1,080 rows of 13 numbers) and the complete rows of UCI Adult come with the sources; run it at their top:
+-- ppduck examples/assess.sql
 
-CREATE TABLE census AS SELECT row_number() OVER () AS id, * FROM 'census.csv';
-CREATE TABLE adult AS SELECT row_number() OVER () AS id, * FROM 'adult.csv.gz';
+CREATE TABLE census AS SELECT row_number() OVER () AS id, * FROM 'tests/data/census.parquet';
+CREATE TABLE adult AS SELECT row_number() OVER () AS id, * FROM 'tests/data/adult.parquet';
 
 -- Seeds make it print the same everywhere; a real release has none.
 CREATE TABLE census_egadp AS

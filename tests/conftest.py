@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,9 +42,5 @@ def customers(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 @pytest.fixture(scope="session")
 def reference_data() -> Path:
-    """The folder of public data sets, which is not part of the repository."""
-    default = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("PPDUCK_DATA", default))
-    if not folder.is_dir():
-        pytest.skip("reference data not found: set PPDUCK_DATA to the folder that holds census.csv and adult.csv.gz")
-    return folder
+    """The folder of public data sets; where they come from stands in its README."""
+    return Path(__file__).resolve().parent / "data"

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m ppduck.compare",
         description="Masks the numeric columns of a file by several methods and ranks them by their protection scores.",
     )
-    parser.add_argument("file", type=Path, help="a file that DuckDB reads, such as census.csv")
+    parser.add_argument("file", type=Path, help="a file that DuckDB reads, such as census.parquet")
     parser.add_argument("--methods", default="onn,rs,mic", help="onn, rs, mic, or names such as ONN-A, RS-14, MIC4m17")
     parser.add_argument("--known", default="7,13", help="how many columns an intruder knows, such as 7 or 7,13")
     parser.add_argument("--runs", type=int, default=10, help="runs of methods that have chance in them (default 10)")

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m ppduck.compare.categories",
         description="Releases categories by several methods at equal l, and tells what an analyst gets back.",
     )
-    parser.add_argument("file", type=Path, help="a file that DuckDB reads, such as adult.csv.gz")
+    parser.add_argument("file", type=Path, help="a file that DuckDB reads, such as adult.parquet")
     parser.add_argument("--qi", default="education,salary,sex,race", help="the quasi-identifiers")
     parser.add_argument("--sensitive", default="occupation", help="the sensitive column")
     parser.add_argument(

@@ -89,7 +89,7 @@ def test_it_is_the_same_again(file: Path) -> None:
 
 
 def test_printed_figures_stand_beside_census(reference_data: Path) -> None:
-    ran = compare(reference_data / "census.csv", "--methods", "MIC4m17", "--known", "7", "--simplified")
+    ran = compare(reference_data / "census.parquet", "--methods", "MIC4m17", "--known", "7", "--simplified")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.splitlines()[2].split()[-3:] == ["23.98", "31.67", "27.82"]
 

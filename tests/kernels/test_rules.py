@@ -6,6 +6,7 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -119,8 +120,8 @@ def test_too_many_sets_are_refused_before_they_are_made() -> None:
     ],
 )
 def test_rules_of_coil(reference_data: Path, rule: str, support: float, confidence: float, published: float) -> None:
-    counted = np.genfromtxt(reference_data / "coil_binary_counts.csv", delimiter=",", names=True)
-    patterns = np.stack([counted[name] for name in "ABCDEFGHIJ"], axis=1).astype(bool)
+    counted = pq.read_table(reference_data / "coil_binary_counts.parquet").to_pandas()
+    patterns = counted[list("ABCDEFGHIJ")].to_numpy().astype(bool)
     x, y = (tuple("ABCDEFGHIJ".index(item) for item in part) for part in rule.split())
     name = (tuple(sorted(x)), tuple(sorted(y)))
     exact = by_name(find_rules(Baskets(patterns, counted["n"], [np.eye(2)] * 10), Limits(0.2, 0.5)))[name]

@@ -286,7 +286,7 @@ def test_the_refusal_does_not_name_the_value(con: duckdb.DuckDBPyConnection) -> 
 
 
 def test_adult(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
-    con.execute(f"CREATE TABLE adult AS SELECT row_number() OVER () AS id, * FROM '{reference_data}/adult.csv.gz'")
+    con.execute(f"CREATE TABLE adult AS SELECT row_number() OVER () AS id, * FROM '{reference_data}/adult.parquet'")
     call = "anatomy_mask('adult', qi=['age', 'sex', 'race'], sensitive='occupation', l=5, key='id'"
     con.execute(f"CREATE TABLE qit AS FROM {call}); CREATE TABLE st AS FROM {call}, part='st')")
     assert con.execute(

@@ -192,7 +192,7 @@ def test_masked_values_do_not_help_to_predict_the_originals(customers: duckdb.Du
 
 
 def test_census(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
-    con.execute(f"CREATE TABLE census AS FROM '{reference_data}/census.csv'")
+    con.execute(f"CREATE TABLE census AS FROM '{reference_data}/census.parquet'")
     con.execute("CREATE TABLE release AS FROM egadp_mask('census', conf=['AGI', 'FEDTAX', 'WSALVAL'])")
     worst = con.execute("SELECT max(abs(difference)), count(*) FROM moments_check('census', 'release')").fetchone()
     assert worst is not None
@@ -201,7 +201,7 @@ def test_census(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
 
 
 def test_adult_with_its_categories(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
-    con.execute(f"CREATE TABLE adult AS FROM read_csv('{reference_data}/adult.csv.gz')")
+    con.execute(f"CREATE TABLE adult AS FROM '{reference_data}/adult.parquet'")
     con.execute("CREATE TABLE release AS FROM egadp_mask('adult', conf=['capital_gain', 'hours_per_week'])")
     checked = con.execute(
         """

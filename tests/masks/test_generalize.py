@@ -278,7 +278,7 @@ def test_too_many_combinations(con: duckdb.DuckDBPyConnection, monkeypatch: pyte
 
 
 def test_adult(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
-    con.execute(f"CREATE TABLE adult AS FROM '{reference_data}/adult.csv.gz'")
+    con.execute(f"CREATE TABLE adult AS FROM '{reference_data}/adult.parquet'")
     qi = ["education", "salary", "sex", "race"]
     start = time.perf_counter()
     con.execute(f"CREATE TABLE r AS FROM generalize_mask('adult', qi={qi}, sensitive='occupation', k=5, l=3)")

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.core
 def test_sums_of_squares_on_census_come_out_as_printed(
     con: duckdb.DuckDBPyConnection, reference_data: Path, k: int, printed: float
 ) -> None:
-    con.execute(f"CREATE TABLE t AS SELECT row_number() OVER () AS id, * FROM '{reference_data}/census.csv'")
+    con.execute(f"CREATE TABLE t AS SELECT row_number() OVER () AS id, * FROM '{reference_data}/census.parquet'")
     con.execute(f"CREATE TABLE r AS FROM microaggregate_mask('t', conf={COLUMNS}, k={k}, key='id')")
     [(found,)] = con.execute(
         f"SELECT value FROM information_loss('t', 'r', columns={COLUMNS}, key='id') WHERE component = 'squared_error'"

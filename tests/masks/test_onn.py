@@ -23,7 +23,7 @@ def test_scores_on_census_are_those_of_the_paper(con: duckdb.DuckDBPyConnection,
     Over a hundred runs the means are 20.48, 27.15 and 23.81, with an sd of 2.7, 5.0 and 1.9, and the median score is 23.25:
     in one run of fourteen a network goes astray. PLD is about as high as DLD, which stands for it.
     """
-    con.execute(f"CREATE TABLE t AS SELECT row_number() OVER () AS id, * FROM '{reference_data}/census.csv'")
+    con.execute(f"CREATE TABLE t AS SELECT row_number() OVER () AS id, * FROM '{reference_data}/census.parquet'")
     lost, risked = [], []
     for seed in range(5):
         con.execute(f"CREATE OR REPLACE TABLE r AS FROM onn_mask('t', conf={COLUMNS}, key='id', seed={seed})")
@@ -36,7 +36,7 @@ def test_scores_on_census_are_those_of_the_paper(con: duckdb.DuckDBPyConnection,
 
 
 def test_the_statement_of_a_user(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
-    con.execute(f"CREATE TABLE census AS FROM '{reference_data}/census.csv'")
+    con.execute(f"CREATE TABLE census AS FROM '{reference_data}/census.parquet'")
     released = con.sql(
         "FROM onn_mask('census', conf=['AGI','FEDTAX','WSALVAL'], partitions=8, b=0.8, eta=0.4, c=4.0, hidden=8)"
     )

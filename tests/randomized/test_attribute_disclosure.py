@@ -66,7 +66,7 @@ def test_a_matrix_may_stand_for_p(patients: duckdb.DuckDBPyConnection) -> None:
 
 @pytest.mark.parametrize("which", ["QI", "Both"])
 def test_maxima_of_table_5_2(con: duckdb.DuckDBPyConnection, reference_data: Path, which: str) -> None:
-    con.execute(f"CREATE TABLE adult AS FROM '{reference_data}/adult.csv.gz'")
+    con.execute(f"CREATE TABLE adult AS FROM '{reference_data}/adult.parquet'")
     for (e, m, g, r, w), printed in PUBLISHED[which]:
         p = f"{{'education': {e}, 'marital_status': {m}, 'sex': {g}, 'race': {r}, 'workclass': {w}}}"
         found = con.execute(

@@ -14,7 +14,7 @@ QI = "['education', 'marital_status', 'sex', 'race']"
 
 @pytest.fixture
 def adult(con: duckdb.DuckDBPyConnection, reference_data: Path) -> duckdb.DuckDBPyConnection:
-    con.execute(f"CREATE TABLE adult AS FROM '{reference_data}/adult.csv.gz'")
+    con.execute(f"CREATE TABLE adult AS FROM '{reference_data}/adult.parquet'")
     return con
 
 

@@ -291,7 +291,7 @@ def test_bad_input(published: duckdb.DuckDBPyConnection, arguments: str) -> None
 
 def test_adult(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
     """45,222 rows, four attributes of 2 × 5 × 7 × 7 levels randomized: one call, compared with the truth cell by cell."""
-    con.execute(f"CREATE TABLE adult AS FROM '{reference_data / 'adult.csv.gz'}'")
+    con.execute(f"CREATE TABLE adult AS FROM '{reference_data / 'adult.parquet'}'")
     columns = ["sex", "race", "marital_status", "workclass"]
     con.execute(f"CREATE VIEW adult_rr AS FROM rr_mask('adult', conf={columns}, p=0.9)")
     names = ", ".join(columns)

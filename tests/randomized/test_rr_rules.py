@@ -111,7 +111,7 @@ def test_the_pattern_of_table_3_2_on_coil(con: duckdb.DuckDBPyConnection, refere
     """At p = 0.65 ranges hold the true values; those of three and four items are wider than those of two."""
     con.execute(
         "CREATE TABLE coil AS SELECT row_number() OVER () AS id, * EXCLUDE (n) FROM "
-        f"(SELECT * EXCLUDE (k) FROM (SELECT *, unnest(range(n)) AS k FROM '{reference_data / 'coil_binary_counts.csv'}'))"
+        f"(SELECT * EXCLUDE (k) FROM (SELECT *, unnest(range(n)) AS k FROM '{reference_data / 'coil_binary_counts.parquet'}'))"
     )
     items = list("ABCDEFGHIJ")
     con.execute(f"CREATE VIEW coil_rr AS FROM rr_mask('coil', conf={items}, p=0.65, key='id', seed=1)")
