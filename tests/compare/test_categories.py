@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -125,6 +126,21 @@ def test_section_5_3_on_adult(reference_data: Path) -> None:
     # The unbiased estimate, too, but for the relative error of single cells at larger l.
     for name in ("variational", "l2", "kl", "chi2"):
         assert found["RR-QI"][name] < min(found["Anatomy"][name], found["Generalisation"][name]), name
+
+
+def test_original_coefficients_of_table_5_3(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
+    """100 U on the training rows. "G vs R" is printed the other way round from its neighbours: U(sex | race)."""
+    con.execute(f"CREATE TABLE adult AS FROM '{reference_data}/adult.parquet' LIMIT 30162")
+    names = {"E": "education", "S": "salary", "G": "sex", "R": "race", "O": "occupation"}
+    printed = {
+        "ES": 11.54, "EG": 0.68, "ER": 1.92, "SG": 4.12, "SR": 1.07, "RG": 1.08,
+        "EO": 9.90, "SO": 2.74, "GO": 4.40, "RO": 0.57,
+    }  # fmt: skip
+    for (one, other), figure in printed.items():
+        [(found,)] = con.execute(
+            f"SELECT value FROM association_measures('adult', '{names[one]}', '{names[other]}') WHERE measure = 'uncertainty'"
+        ).fetchall()
+        assert 100 * found == pytest.approx(figure, abs=0.005 + 1e-9), (one, other)
 
 
 @pytest.mark.parametrize(
