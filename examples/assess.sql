@@ -41,17 +41,17 @@ SELECT 'adult', 'noise_mask', * FROM release_check('adult', 'adult_noise', conf=
     nonconf=['education_num','sex','salary'], key='id', limits={'linkage': 0.05, 'interval': 0.5, 'r2_gain': 0.01, 'covariance': 0.1});
 
 CREATE TABLE scores AS
-SELECT 'census' AS data, 'egadp_mask' AS mask, * FROM protection_score('census', 'census_egadp', columns=['AGI','TAXINC','WSALVAL'], key='id')
+SELECT 'census' AS data, 'egadp_mask' AS mask, * FROM protection_score('census', 'census_egadp', conf=['AGI','TAXINC','WSALVAL'], key='id')
 UNION ALL
-SELECT 'census', 'shuffle_mask', * FROM protection_score('census', 'census_shuffle', columns=['AGI','TAXINC','WSALVAL'], key='id')
+SELECT 'census', 'shuffle_mask', * FROM protection_score('census', 'census_shuffle', conf=['AGI','TAXINC','WSALVAL'], key='id')
 UNION ALL
-SELECT 'census', 'noise_mask', * FROM protection_score('census', 'census_noise', columns=['AGI','TAXINC','WSALVAL'], key='id')
+SELECT 'census', 'noise_mask', * FROM protection_score('census', 'census_noise', conf=['AGI','TAXINC','WSALVAL'], key='id')
 UNION ALL
-SELECT 'adult', 'egadp_mask', * FROM protection_score('adult', 'adult_egadp', columns=['fnlwgt','age','hours_per_week'], key='id')
+SELECT 'adult', 'egadp_mask', * FROM protection_score('adult', 'adult_egadp', conf=['fnlwgt','age','hours_per_week'], key='id')
 UNION ALL
-SELECT 'adult', 'shuffle_mask', * FROM protection_score('adult', 'adult_shuffle', columns=['fnlwgt','age','hours_per_week'], key='id')
+SELECT 'adult', 'shuffle_mask', * FROM protection_score('adult', 'adult_shuffle', conf=['fnlwgt','age','hours_per_week'], key='id')
 UNION ALL
-SELECT 'adult', 'noise_mask', * FROM protection_score('adult', 'adult_noise', columns=['fnlwgt','age','hours_per_week'], key='id');
+SELECT 'adult', 'noise_mask', * FROM protection_score('adult', 'adult_noise', conf=['fnlwgt','age','hours_per_week'], key='id');
 
 SELECT data, mask, round(max(value) FILTER (rule = 'linkage'), 4) AS linkage, round(max(value) FILTER (rule = 'interval'), 2) AS "interval",
        round(max(value) FILTER (rule = 'r2_gain'), 3) AS r2_gain, round(max(value) FILTER (rule = 'covariance'), 3) AS covariance,

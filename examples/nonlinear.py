@@ -71,7 +71,7 @@ def show_what_holds(con: duckdb.DuckDBPyConnection) -> None:
     con.sql(
         """
         SELECT 'egadp: means and covariances are the original ones' AS what, max(abs(difference)) < 1e-9 AS holds
-        FROM moments_check('store', 'egadp', columns=['s1', 's2', 'x1', 'x2'])
+        FROM moments_check('store', 'egadp', conf=['s1', 's2', 'x1', 'x2'])
         UNION ALL
         SELECT 'egadp: the tent is gone', tent('egadp') < 0.02
         UNION ALL
@@ -85,7 +85,7 @@ def show_what_holds(con: duckdb.DuckDBPyConnection) -> None:
         SELECT 'shuffled: the tent is gone', tent('shuffled') < 0.02
         UNION ALL
         SELECT 'nm_egadp: means and covariances are the original ones', max(abs(difference)) < 1e-9
-        FROM moments_check('store', 'nm_egadp', columns=['s1', 's2', 'x1', 'x2'])
+        FROM moments_check('store', 'nm_egadp', conf=['s1', 's2', 'x1', 'x2'])
         UNION ALL
         SELECT 'nm_egadp: the tent stands, its R² the original one to 0.02',
                abs(tent('nm_egadp') - tent('store')) < 0.02

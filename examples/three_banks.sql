@@ -20,7 +20,7 @@ FROM correlated;
 
 -- Every bank masks its own rows: one call, three groups, nothing shared but the SQL.
 CREATE TABLE release AS
-FROM egadp_mask('bank', conf := ['x1', 'x2', 'x3'], by := ['bank_no'], key := 'customer_no', drop := ['name']);
+FROM egadp_mask('bank', conf := ['x1', 'x2', 'x3'], strata := ['bank_no'], key := 'customer_no', drop := ['name']);
 
 -- Each bank's means, and the union's, are what they were.
 SELECT coalesce(b.bank_no::VARCHAR, 'all') AS bank, b.customers, b.x1, b.x3, r.x1 AS masked_x1, r.x3 AS masked_x3

@@ -35,7 +35,7 @@ class Connection(Protocol):
 def assert_release(
     con: Connection,
     original: str,
-    masked: str,
+    release: str,
     *,
     conf: Names,
     key: Names,
@@ -49,7 +49,7 @@ def assert_release(
     ----------
     con:
         A connection with ppduck loaded.
-    original, masked:
+    original, release:
         The two tables or views, or files, or SELECTs in parentheses.
     conf, key, nonconf, limits:
         Those of ``release_check``: the masked columns; the columns that identify a row in both tables; the columns
@@ -83,7 +83,7 @@ def assert_release(
     ...     print(refused)
     assert_release on "t": "t" fails 1 of 1 rules and must not be released: linkage is 1, above its limit of 0.05.
     """
-    found = release_verdict(con, original, masked, conf=conf, key=key, nonconf=nonconf, limits=limits)
+    found = release_verdict(con, original, release, conf=conf, key=key, nonconf=nonconf, limits=limits)
     if verdict is not None:
         _write(Path(verdict), found)
     if not found["passed"]:
@@ -94,7 +94,7 @@ def assert_release(
 def release_verdict(
     con: Connection,
     original: str,
-    masked: str,
+    release: str,
     *,
     conf: Names,
     key: Names,
@@ -105,7 +105,7 @@ def release_verdict(
 
     Parameters
     ----------
-    con, original, masked, conf, key, nonconf, limits:
+    con, original, release, conf, key, nonconf, limits:
         Those of ``assert_release``.
 
     Returns
@@ -124,7 +124,7 @@ def release_verdict(
     [('linkage', 1.0, False)]
     """
     _refuse_unloaded(con)
-    given: dict[str, Any] = {"original": original, "masked": masked, "conf": _names(conf)}
+    given: dict[str, Any] = {"original": original, "release": release, "conf": _names(conf)}
     given |= {"nonconf": None if nonconf is None else _names(nonconf), "key": _names(key)}
     asked = given | {"limits": limits}
     arguments = ", ".join(f"{name} := {_literal(value)}" for name, value in asked.items() if value is not None)
@@ -189,7 +189,7 @@ def _failures(verdict: Mapping[str, Any]) -> str:
         else f"{rule['rule']} could not be measured, limit {_shown(rule['limit'])}"
         for rule in failed
     )
-    release = quoted(verdict["masked"])
+    release = quoted(verdict["release"])
     return f"{release} fails {len(failed)} of {len(verdict['rules'])} rules and must not be released: {told}."
 
 

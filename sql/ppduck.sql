@@ -210,7 +210,7 @@ CREATE OR REPLACE MACRO _pp_keep(p, size) AS
        THEN list_transform(string_split(trim(CAST(p AS VARCHAR), '[]'), ','), lambda part: TRY_CAST(trim(part) AS DOUBLE))
        ELSE list_transform(range(size), lambda part: TRY_CAST(CAST(p AS VARCHAR) AS DOUBLE)) END;
 
-CREATE OR REPLACE MACRO _pp_reconstruct_problem(origin, names, keep, level) AS
+CREATE OR REPLACE MACRO _pp_reconstruct_problem(origin, names, keep, confidence) AS
   coalesce(
     _pp_source_problem(origin),
     _pp_names_problem(names),
@@ -224,8 +224,8 @@ CREATE OR REPLACE MACRO _pp_reconstruct_problem(origin, names, keep, level) AS
               || ' columns. Give one number for all columns, or a list with one number per column.'
          WHEN len(list_filter(keep, lambda part: part IS NULL OR NOT (part > 0 AND part <= 1))) > 0
          THEN 'p must be greater than 0 and at most 1. Give the probability with which a value was kept, 1 for a column that was not randomized.'
-         WHEN level IS NULL OR NOT (level > 0 AND level < 1)
-         THEN 'level must lie strictly between 0 and 1. Give the confidence level as a share, such as 0.95.' END);
+         WHEN confidence IS NULL OR NOT (confidence > 0 AND confidence < 1)
+         THEN 'confidence must lie strictly between 0 and 1. Give it as a share, such as 0.95.' END);
 
 CREATE OR REPLACE MACRO _pp_axes(size, prefix) AS
   -- No lambda here, because it is used inside one: a lambda in a lambda loses sight of the outer variable.
@@ -274,11 +274,11 @@ CREATE OR REPLACE MACRO _pp_reconstruct(origin, names, keep, z) AS
   -- Qualified, because ORDER BY would take a user's column called x1 for the internal one.
   || array_to_string(list_transform(names, lambda nm, k: '_pp_done.x' || k || ' ASC'), ', ');
 
-CREATE OR REPLACE MACRO rr_reconstruct(tbl, columns, p, level := 0.95) AS TABLE
+CREATE OR REPLACE MACRO rr_reconstruct(tbl, columns, p, confidence := 0.95) AS TABLE
   FROM query(_pp_sql('rr_reconstruct',
-    _pp_reconstruct_problem(CAST(tbl AS VARCHAR), _pp_names(columns), _pp_keep(p, len(_pp_names(columns))), CAST(level AS DOUBLE)),
+    _pp_reconstruct_problem(CAST(tbl AS VARCHAR), _pp_names(columns), _pp_keep(p, len(_pp_names(columns))), CAST(confidence AS DOUBLE)),
     _pp_reconstruct(CAST(tbl AS VARCHAR), _pp_names(columns),
-                    _pp_keep(p, len(_pp_names(columns))), _pp_normal_quantile((1 + CAST(level AS DOUBLE)) / 2))));
+                    _pp_keep(p, len(_pp_names(columns))), _pp_normal_quantile((1 + CAST(confidence AS DOUBLE)) / 2))));
 
 CREATE OR REPLACE MACRO rr_privacy(p, levels, rho1 := 0.05) AS TABLE
   WITH given AS (

@@ -37,7 +37,7 @@ def test_a_good_release_passes_and_is_written_down(release: duckdb.DuckDBPyConne
     assert list(verdict) == [
         "passed",
         "original",
-        "masked",
+        "release",
         "conf",
         "nonconf",
         "key",
@@ -46,7 +46,7 @@ def test_a_good_release_passes_and_is_written_down(release: duckdb.DuckDBPyConne
         "duckdb",
         "time",
     ]
-    assert (verdict["passed"], verdict["original"], verdict["masked"]) == (True, "customers", "release")
+    assert (verdict["passed"], verdict["original"], verdict["release"]) == (True, "customers", "release")
     assert (verdict["conf"], verdict["nonconf"], verdict["key"]) == (["x1", "x2"], ["s1", "s2"], ["id"])
     assert (verdict["ppduck"], verdict["duckdb"]) == (ppduck.__version__, f"v{duckdb.__version__}")
     assert before <= datetime.fromisoformat(verdict["time"]) <= datetime.now(UTC)

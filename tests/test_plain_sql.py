@@ -399,7 +399,7 @@ def test_reconstruction_against_the_whole_inverse(
     if len(shape) > 1:
         table[(1,) * len(shape)] = 0
     names = list("abcd")[: len(shape)]
-    found = con.execute(f"FROM rr_reconstruct('{rows_of(table)}', {names}, {keep}, level := 0.9)").fetchnumpy()
+    found = con.execute(f"FROM rr_reconstruct('{rows_of(table)}', {names}, {keep}, confidence := 0.9)").fetchnumpy()
     estimate, error = reconstruction(table, keep)
     assert list(found) == [*names, "observed", "estimate", "std_error", "lower", "upper", "count"]
     at = list(zip(*(found[name] for name in names), strict=True))
@@ -437,9 +437,9 @@ def test_one_number_stands_for_every_column(con: duckdb.DuckDBPyConnection) -> N
 
     one = upper("0.85")
     assert upper("[0.85, 0.85]") == close(one)
-    assert upper("p := 0.85, level := 0.95") == close(one)
+    assert upper("p := 0.85, confidence := 0.95") == close(one)
     assert upper("[0.85, 0.8]") != close(one)
-    assert upper("0.85, level := 0.94") != close(one)
+    assert upper("0.85, confidence := 0.94") != close(one)
 
 
 def test_estimates_below_zero_are_not_clipped(con: duckdb.DuckDBPyConnection) -> None:
@@ -613,8 +613,8 @@ REFUSED = [
         for p in ("0", "1.01", "-0.2", "NULL", "'nan'::DOUBLE", "'half'", "[0.9, 0]", "[NULL, 0.9]")
     ),
     *(
-        (f"rr_reconstruct('{TWO}', ['a'], 0.9, level := {level})", r"rr_reconstruct: level must lie strictly between 0 and 1\. Give")
-        for level in ("0", "1", "95", "NULL", "'nan'::DOUBLE")
+        (f"rr_reconstruct('{TWO}', ['a'], 0.9, confidence := {share})", r"rr_reconstruct: confidence must lie strictly between 0 and 1\. Give")
+        for share in ("0", "1", "95", "NULL", "'nan'::DOUBLE")
     ),
     (f"rr_reconstruct('{TWO}', ['a', 'b'], [0.9, 0.5])", r'rr_reconstruct: p = 0\.5 is 1 / the number of levels of column "b", .* Publish'),
     (f"rr_reconstruct('{TWO}', ['a'], 0.5000000001)", r"rr_reconstruct: p = 0\.5000000001 is 1 / the number of levels"),

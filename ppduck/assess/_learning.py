@@ -17,7 +17,9 @@ from ppduck.plan.relations import RelationFrame
 from ppduck.plan.roles import assign
 
 # The parameters of a mask that also decide what can be said of it beforehand.
-PARAMETERS = tuple(parameter for parameter in COMMON if parameter.name in ("tbl", "conf", "nonconf", "by", "on_null"))
+PARAMETERS = tuple(
+    parameter for parameter in COMMON if parameter.name in ("tbl", "conf", "nonconf", "strata", "on_null")
+)
 GROUP = "group"
 
 

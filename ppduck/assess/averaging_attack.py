@@ -21,7 +21,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.pairs import CONF, COUNT, KEY, MASKED, ORIGINAL, PRODUCTS, SUMS, Pairs, centre_columns
+from ppduck.plan.pairs import CONF, COUNT, KEY, ORIGINAL, PRODUCTS, RELEASE, SUMS, Pairs, centre_columns
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array, Moments
 
@@ -163,7 +163,7 @@ def solve(
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, MASKED, CONF, KEY, READS),
+        (ORIGINAL, RELEASE, CONF, KEY, READS),
         plan,
         "What the mean of many reads of a masked relation reveals of conf: nothing where noise is keyed.",
         "",

@@ -25,7 +25,7 @@ from ppduck.kernels.prediction import (
 )
 from ppduck.kernels.relation import fit
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.pairs import CONF, KEY, MASKED, NONCONF, ORIGINAL
+from ppduck.plan.pairs import CONF, KEY, NONCONF, ORIGINAL, RELEASE
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array, Moments
 
@@ -89,7 +89,7 @@ def _conditions(piece: Piece) -> Iterator[dict[str, Any]]:
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, MASKED, CONF, NONCONF, KEY, MODEL, PIECES, TOLERANCE),
+        (ORIGINAL, RELEASE, CONF, KEY, NONCONF, MODEL, PIECES, TOLERANCE),
         plan,
         "Canonical correlations of conf with nonconf, with the release and with both; whether the release adds any.",
         "Sarathy & Muralidhar 2002; Al-Ahmadi 2006, (5.3), (5.4), (6.20), (6.21)",

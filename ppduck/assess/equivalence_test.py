@@ -20,7 +20,7 @@ from ppduck.kernels.equivalence import Tested, bootstrap, corrected, parametric
 from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.pairs import KEY, MASKED, ORIGINAL, Pairs
+from ppduck.plan.pairs import KEY, ORIGINAL, RELEASE, Pairs
 from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array
@@ -36,7 +36,7 @@ COLUMNS = {
     "smallest_region": "DOUBLE",
     "region": "DOUBLE",
     "passed": "BOOLEAN",
-    "alpha": "DOUBLE",
+    "significance": "DOUBLE",
     "rows": "BIGINT",
     "meaning": "VARCHAR",
 }
@@ -71,7 +71,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     told = _fitted.told(moments=not kernel, sampled=sampled)
     options = {
         "region": given.get("region", 0.25),
-        "alpha": given.get("alpha", 0.05),
+        "significance": given.get("significance", 0.05),
         "scale": given.get("scale", "mean"),
     }
     described = _fitted.described(pairs, kernel=kernel, sampled=sampled)
@@ -85,7 +85,7 @@ def solve(specification: str, _: int, *told: Array | None) -> list[dict[str, Any
     else:
         assert drawn is not None
         spec, models = drawn.spec, drawn.kernel([0], inputs=True)[0]
-    region, alpha, scale = spec["region"], spec["alpha"], spec["scale"]
+    region, alpha, scale = spec["region"], spec["significance"], spec["scale"]
     if spec["method"] == "bootstrap":
         assert models.fitted is not None
         resamples = max(RESAMPLES, ceil(2 / corrected(alpha)))
@@ -105,7 +105,7 @@ def _rows(tests: list[Tested], n: int, spec: dict[str, Any]) -> Iterator[dict[st
             meaning = "the masked model says the same everywhere and so has no slope; it should have one of 1"
         yield {
             "test": each.test, **found, "target": each.target, "smallest_region": each.smallest_region,
-            "region": spec["region"], "passed": each.passed, "alpha": each.alpha, "rows": n, "meaning": meaning,
+            "region": spec["region"], "passed": each.passed, "significance": each.alpha, "rows": n, "meaning": meaning,
         }  # fmt: skip
 
 
@@ -114,7 +114,7 @@ FUNCTION = register(
         NAME,
         (
             ORIGINAL,
-            MASKED,
+            RELEASE,
             Parameter("y", arguments.words, "what is predicted: a numeric column that both tables have"),
             Parameter(
                 "x", arguments.columns, "what it is predicted by: numbers, booleans or categories of both tables"
@@ -134,7 +134,7 @@ FUNCTION = register(
                 "'parametric'",
             ),
             Parameter(
-                "alpha",
+                "significance",
                 arguments.number(Range(0.001, 0.49)),
                 "the size of the test of the mean, and of intercept and slope together",
                 "0.05",

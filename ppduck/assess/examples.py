@@ -41,7 +41,7 @@ EXAMPLES = {
     "cgadp_mask": "FROM cgadp_mask('customers', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
     "shuffle_mask": "FROM shuffle_mask('customers', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
     "nm_egadp_mask": "FROM nm_egadp_mask('customers', conf=['x1'], nonconf=['s1'], variant=1, key='id')",
-    "rank_swap_mask": "FROM rank_swap_mask('customers', conf=['x1','x2'], p=14, key='id')",
+    "rank_swap_mask": "FROM rank_swap_mask('customers', conf=['x1','x2'], reach=14, key='id')",
     "microaggregate_mask": "FROM microaggregate_mask('customers', conf=['x1','x2'], k=5, key='id')",
     "onn_mask": "FROM onn_mask('customers', conf=['x1','x2'], partitions=4, key='id')",
     "anatomy_mask": (
@@ -85,18 +85,18 @@ EXAMPLES = {
     "value_disclosure": (
         "FROM value_disclosure('customers', 'released', conf=['x1','x2'], nonconf=['s1','s2'], key='id')"
     ),
-    "unchanged_values": "FROM unchanged_values('customers', 'released', columns=['x1','x2'], key='id')",
-    "record_linkage": "FROM record_linkage('customers', 'released', columns=['x1','x2'], key='id')",
+    "unchanged_values": "FROM unchanged_values('customers', 'released', conf=['x1','x2'], key='id')",
+    "record_linkage": "FROM record_linkage('customers', 'released', conf=['x1','x2'], key='id')",
     "interval_disclosure": (
-        "FROM interval_disclosure('customers', 'released', columns=['x1','x2'], key='id', percents=[5, 10])"
+        "FROM interval_disclosure('customers', 'released', conf=['x1','x2'], key='id', percents=[5, 10])"
     ),
     "averaging_attack": "FROM averaging_attack('customers', 'released', conf=['x1','x2'], key='id', reads=3)",
-    "information_loss": "FROM information_loss('customers', 'released', columns=['x1','x2'], key='id')",
-    "protection_score": "FROM protection_score('customers', 'released', columns=['x1','x2'], key='id')",
+    "information_loss": "FROM information_loss('customers', 'released', conf=['x1','x2'], key='id')",
+    "protection_score": "FROM protection_score('customers', 'released', conf=['x1','x2'], key='id')",
     "equivalence_test": "FROM equivalence_test('customers', 'released', y='x2', x=['x1','s1'], key='id')",
     "utility_check": "FROM utility_check('customers', 'released', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
     "release_check": ("FROM release_check('customers', 'released', conf=['x1','x2'], nonconf=['s1','s2'], key='id')"),
-    "moments_check": "FROM moments_check('customers', 'released', columns=['x1','x2','s1','s2'])",
+    "moments_check": "FROM moments_check('customers', 'released', conf=['x1','x2','s1','s2'])",
     "mask_explain": "FROM mask_explain('egadp_mask', 'customers', conf=['x1','x2'])",
     "ppduck_help": "FROM ppduck_help('egadp_mask')",
     "ppduck_functions": "FROM ppduck_functions()",

@@ -40,7 +40,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     roles = assign(mask.name, catalog, own, uses_nonconf=mask.reads_s, may_be_unseen=unseen)
     mask.plan(catalog, own)  # whatever the mask would refuse while planning, refuse here too
     rows = [*_columns(mask, roles, own), *_promises(mask, own)]
-    used = [*(column.name for column in roles.conf), *roles.nonconf, *roles.by]
+    used = [*(column.name for column in roles.conf), *roles.nonconf, *roles.strata]
     shared = "NOT unique; rows that agree in it and in all used columns get the same masked values"
     key = _key(roles.source, roles.key, "all used columns", [sql.column(name) for name in used], shared)
     explained = f"{sql.table_of(COLUMNS, rows)} UNION ALL {key}"
@@ -95,7 +95,7 @@ def _columns(mask: NumericMask, roles: Roles, given: dict[str, Any]) -> list[Row
             rows.append((name, "confidential", f"replaced by {kind}; NULL stays NULL"))
         elif name in roles.drop:
             rows.append((name, "dropped", "left out of the output"))
-        elif name in roles.by:
+        elif name in roles.strata:
             rows.append((name, "group", "every group is masked by itself and keeps its own moments"))
         elif name in used and name in roles.levels:
             levels = roles.levels[name]

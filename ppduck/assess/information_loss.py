@@ -24,8 +24,7 @@ from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.pairs import COLUMNS as COMPARED
-from ppduck.plan.pairs import COUNT, KEY, MASKED, ORIGINAL, PRODUCTS, SUMS, Pairs
+from ppduck.plan.pairs import COMPARED, COUNT, KEY, ORIGINAL, PRODUCTS, RELEASE, SUMS, Pairs
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array, Moments
 
@@ -213,7 +212,7 @@ def _rows(terms: dict[str, tuple[float, int] | None], n: int, scale: str) -> Ite
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, MASKED, COMPARED, KEY, SCALE),
+        (ORIGINAL, RELEASE, KEY, COMPARED, SCALE),
         plan,
         "How far values, covariances, variances and correlations of a release are from the original's, in percent.",
         "Domingo-Ferrer & Torra 2001; Yancey, Winkler & Creecy 2002",

@@ -27,8 +27,7 @@ from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.pairs import COLUMNS as COMPARED
-from ppduck.plan.pairs import COUNT, KEY, MASKED, ORIGINAL, Pairs
+from ppduck.plan.pairs import COMPARED, COUNT, KEY, ORIGINAL, RELEASE, Pairs
 from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array
@@ -239,7 +238,7 @@ def _row(column: str, window: str, shares: Array, dealt: Array, n: int, percents
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, MASKED, COMPARED, KEY, PERCENTS),
+        (ORIGINAL, RELEASE, KEY, COMPARED, PERCENTS),
         plan,
         "The share of original values inside a window around their masked value, by ranks and by standard deviations.",
         "Mateo-Sanz, Domingo-Ferrer & Sebé 2005",

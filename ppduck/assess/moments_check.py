@@ -26,8 +26,8 @@ COMPARE_TYPES = (["VARCHAR[]", *_SIDE, *_SIDE], f"{_ROW}[]")
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    original, masked = (_source(catalog, given[name]) for name in ("original", "masked"))
-    features = _shared(catalog, original, masked, given.get("columns"))
+    original, masked = (_source(catalog, given[name]) for name in ("original", "release"))
+    features = _shared(catalog, original, masked, given.get("conf"))
     statement = sql.Statement()
     sides: list[sql.Expr] = []
     for side, source in (("original", original), ("masked", masked)):
@@ -172,8 +172,8 @@ FUNCTION = register(
         NAME,
         (
             Parameter("original", arguments.words, "the table before masking"),
-            Parameter("masked", arguments.words, "the table after masking"),
-            Parameter("columns", arguments.columns, "which columns to compare; by default all that both have", "NULL"),
+            Parameter("release", arguments.words, "the table after masking"),
+            Parameter("conf", arguments.columns, "which columns to compare; by default all that both have", "NULL"),
         ),
         plan,
         "Means, covariances and correlations of two tables side by side; differences in units of the original's sd.",

@@ -14,7 +14,7 @@ from ppduck.assess._learning import row_types
 from ppduck.assess._measuring import MODEL, PIECES, TAKES, TOLERANCE, pieces_of, planned
 from ppduck.assess._prediction import BY, Predicted, predicted
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.pairs import CONF, KEY, MASKED, NONCONF, ORIGINAL
+from ppduck.plan.pairs import CONF, KEY, NONCONF, ORIGINAL, RELEASE
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array
 
@@ -85,7 +85,7 @@ def _row(found: Predicted, measure: str, mse: float, r2: float, meaning: str) ->
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, MASKED, CONF, NONCONF, KEY, MODEL, PIECES, TOLERANCE),
+        (ORIGINAL, RELEASE, CONF, KEY, NONCONF, MODEL, PIECES, TOLERANCE),
         plan,
         "Errors and R² of predicting conf from nonconf, from the release and from both; whether the release adds any.",
         "Al-Ahmadi 2006, (5.1), (5.2), (5.5)",

@@ -13,7 +13,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.pairs import COLUMNS, KEY, MASKED, ORIGINAL, Pairs
+from ppduck.plan.pairs import COMPARED, KEY, ORIGINAL, RELEASE, Pairs
 from ppduck.plan.registry import Function, function_named, register
 
 NAME = "protection_score"
@@ -57,10 +57,10 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     names = [column.name for column in pairs.numbers]
     known = _known_columns(pairs, names, given.get("known"))
     pairs.faults.raise_if_any()
-    shared = {name: given[name] for name in ("original", "masked", "key")}
+    shared = {name: given[name] for name in ("original", "release", "key")}
 
     def value(function: str, of: Sequence[str], expression: str, where: str = "", **more: Any) -> str:
-        inner = function_named(function).plan(catalog, shared | {"columns": list(of)} | more)
+        inner = function_named(function).plan(catalog, shared | {"conf": list(of)} | more)
         return f"(SELECT {expression} FROM ({inner}){where})"
 
     lost = value("information_loss", names, "value", " WHERE component = 'information_loss'")
@@ -114,7 +114,7 @@ def _known_columns(pairs: Pairs, names: list[str], given: int | list[str] | None
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, MASKED, COLUMNS, KEY, KNOWN, PROBABILISTIC),
+        (ORIGINAL, RELEASE, KEY, COMPARED, KNOWN, PROBABILISTIC),
         plan,
         "Information loss and disclosure risk weighed in one score, as masks are ranked by; lower is better.",
         "Domingo-Ferrer & Torra 2001; Pont-Tuset et al. 2007",

@@ -81,10 +81,10 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
 def _arguments(given: dict[str, Any]) -> str:
     """The call's own arguments, to be pasted into the call of a mask."""
     parts = [sql.render(sql.text(given["tbl"]))]
-    for name in ("conf", "nonconf", "by"):
+    for name in ("conf", "nonconf", "strata"):
         if name in given:
             columns = ", ".join(sql.render(sql.text(column)) for column in given[name])
-            parts.append(f"{sql.render(sql.name(name)) if name == 'by' else name}=[{columns}]")
+            parts.append(f"{name}=[{columns}]")
     if "on_null" in given:
         parts.append(f"on_null={sql.render(sql.text(given['on_null']))}")
     return ", ".join(parts)

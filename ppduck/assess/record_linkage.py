@@ -23,8 +23,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.pairs import COLUMNS as COMPARED
-from ppduck.plan.pairs import KEY, MASKED, ORIGINAL, Pairs
+from ppduck.plan.pairs import COMPARED, KEY, ORIGINAL, RELEASE, Pairs
 from ppduck.plan.registry import Function, register
 from ppduck.plan.roles import MANY_LEVELS
 from ppduck.values import Array
@@ -73,14 +72,14 @@ SAMPLE = Parameter(
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     pairs = Pairs(NAME, catalog, given)
     pairs.use_columns(categories=True)
-    if "columns" not in given and given.get("method", DISTANCE) != PROBABILISTIC:
+    if "conf" not in given and given.get("method", DISTANCE) != PROBABILISTIC:
         for column in pairs.categories:
             if column.is_category and catalog.levels(pairs.original, column, MANY_LEVELS) is None:
                 # To pass over in silence what tells best who somebody is would be the worst answer.
                 pairs.faults.add(
                     f"column {quoted(column.name)} is in both tables and has more than {MANY_LEVELS} values, too many "
                     "to count by agreement; it may tell by itself who somebody is. Drop it from the release, or name "
-                    "the columns to link by: columns := […]."
+                    "the columns to link by: conf := […]."
                 )
     pairs.faults.raise_if_any()
     statement = pairs.statement()
@@ -230,7 +229,7 @@ def solve_records(specification: str, _: int, flat: Array | None) -> list[float 
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, MASKED, COMPARED, KEY, METHOD, STANDARDISE, DETAIL, SAMPLE),
+        (ORIGINAL, RELEASE, KEY, COMPARED, METHOD, STANDARDISE, DETAIL, SAMPLE),
         plan,
         "How many masked records link back to their originals, by distance, Mahalanobis or Fellegi-Sunter.",
         "Domingo-Ferrer & Torra 2001; Torra, Abowd & Domingo-Ferrer 2006; Fellegi & Sunter 1969",

@@ -26,7 +26,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.compared import CONF, KEY, MASKED, NONCONF, ORIGINAL
+from ppduck.plan.compared import CONF, KEY, NONCONF, ORIGINAL, RELEASE
 from ppduck.plan.pairs import Pairs
 from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, function_named, register
@@ -230,7 +230,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         step = "_".join(["_pp", function.name, how.of, *how.more.values()])
         if step not in steps:  # two rules may be figures of one function
             steps.add(step)
-            told = asked | dict.fromkeys(("conf", "columns"), columns[how.of])
+            told = asked | {"conf": columns[how.of]}
             own = {each.name: told[each.name] for each in function.parameters if each.name in told}
             statement.step(step, function.plan(catalog, own | dict(how.more)), materialized=True)
         rows.append(_row(list(limits).index(rule), rule, limits[rule], step))
@@ -310,7 +310,7 @@ def _columns(place: int, rule: str, limit: str, value: str, meaning: str) -> lis
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, MASKED, OF_ANY_KIND, NONCONF, KEY, LIMITS),
+        (ORIGINAL, RELEASE, OF_ANY_KIND, KEY, NONCONF, LIMITS),
         plan,
         "The release gate: each rule's limit, its value, and whether it is passed; in one statement.",
         "",

@@ -15,7 +15,7 @@ from scipy.stats import norm
 from ppduck.kernels.prediction import CHANCE, ROUNDING
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.pairs import COLUMNS, KEY, MASKED, ORIGINAL, Pairs
+from ppduck.plan.pairs import COMPARED, KEY, ORIGINAL, RELEASE, Pairs
 from ppduck.plan.registry import Function, register
 
 NAME = "unchanged_values"
@@ -63,7 +63,7 @@ def _row(place: int, name: str, before: str, after: str) -> str:
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, MASKED, COLUMNS, KEY),
+        (ORIGINAL, RELEASE, KEY, COMPARED),
         plan,
         "How many values of each column are their originals, beyond what chance makes equal; NULLs hide nothing.",
         "Cohen 1960, for the excess",

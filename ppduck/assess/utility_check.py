@@ -29,7 +29,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.pairs import CONF, KEY, MASKED, ORIGINAL, Pairs
+from ppduck.plan.pairs import CONF, KEY, ORIGINAL, RELEASE, Pairs
 from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array
@@ -215,15 +215,15 @@ FUNCTION = register(
         NAME,
         (
             ORIGINAL,
-            MASKED,
+            RELEASE,
             CONF,
+            KEY,
             Parameter(
                 "nonconf",
                 arguments.columns,
                 "S, which relations start from; by default what both tables have beside conf and key",
                 "NULL",
             ),
-            KEY,
             MODEL,
             Parameter(
                 "tolerance",

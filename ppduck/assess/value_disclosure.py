@@ -13,7 +13,7 @@ from ppduck.assess._measuring import MODEL, PIECES, TAKES, pieces_of, planned
 from ppduck.assess._prediction import Predicted, predicted
 from ppduck.kernels.prediction import ROUNDING
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.pairs import CONF, KEY, MASKED, NONCONF, ORIGINAL
+from ppduck.plan.pairs import CONF, KEY, NONCONF, ORIGINAL, RELEASE
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array
 
@@ -59,7 +59,7 @@ def _row(found: Predicted) -> dict[str, Any]:
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, MASKED, CONF, NONCONF, KEY, MODEL, PIECES),
+        (ORIGINAL, RELEASE, CONF, KEY, NONCONF, MODEL, PIECES),
         plan,
         "The share of each conf column that can be predicted from nonconf, from its masked values, and from both.",
         "Sarathy & Muralidhar 2002; Al-Ahmadi 2006, (5.5)",

@@ -64,7 +64,7 @@ METHODS = {
     method.name: method
     for method in (
         *(network(f"ONN-{letter}", *told) for letter, told in NETWORKS.items()),
-        *(Method(f"RS-{p}", "RS", "rank_swap_mask", f"p := {p}") for p in SWAPS),
+        *(Method(f"RS-{p}", "RS", "rank_swap_mask", f"reach := {p}") for p in SWAPS),
         *(
             Method(f"MIC{v}m{k}", "MIC", "microaggregate_mask", f"k := {k}, variables := {v}", by_chance=False)
             for v, k in GROUPS
@@ -83,7 +83,7 @@ def chosen(names: Iterable[str]) -> list[Method]:
         elif name in METHODS:
             found[name] = METHODS[name]
         elif swap := re.fullmatch(r"RS-(\d+(?:\.\d+)?)", name):
-            found[name] = Method(name, "RS", "rank_swap_mask", f"p := {swap[1]}")
+            found[name] = Method(name, "RS", "rank_swap_mask", f"reach := {swap[1]}")
         elif group := re.fullmatch(r"MIC(\d+)m(\d+)", name):
             parameters = f"k := {group[2]}, variables := {group[1]}"
             found[name] = Method(name, "MIC", "microaggregate_mask", parameters, by_chance=False)

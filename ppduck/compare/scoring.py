@@ -68,12 +68,12 @@ class Table:
     def score(self, known: int, *, probabilistic: bool) -> dict[str, float | None]:
         key = sql.render(sql.text(self.key))
         found = self.con.execute(
-            f"SELECT measure, value FROM protection_score('original', 'masked', columns := {_list(self.columns)}, "
+            f"SELECT measure, value FROM protection_score('original', 'masked', conf := {_list(self.columns)}, "
             f"key := {key}, known := {known}, probabilistic := {str(probabilistic).lower()})"
         )
         scores = {str(name): None if value is None else float(value) for name, value in found.fetchall()}
         [(share,)] = self.con.execute(
-            f"SELECT linked_share FROM record_linkage('original', 'masked', columns := {_list(self.columns[:known])}, "
+            f"SELECT linked_share FROM record_linkage('original', 'masked', conf := {_list(self.columns[:known])}, "
             f"key := {key}, standardise := 'own')"
         ).fetchall()
         return {**scores, OWN: 100 * float(share)}

@@ -161,7 +161,7 @@ def _wants_moments(given: bool | None, rule: Rule | None) -> bool:
 
 
 def _lost_moments(tables: str, named: Sequence[str] | None, tolerance: float) -> str:
-    columns = f", columns := {literal(named)}" if named is not None else ""
+    columns = f", conf := {literal(named)}" if named is not None else ""
     rows, moment = (
         literal(f"{what} (moments_check)")
         for what in (

@@ -113,7 +113,7 @@ class ScoreFrame(NarrowFrame):
 
     def _shares(self, i: int) -> str:
         """(row, share of ranks) of the values of one column; those of conf also at their places."""
-        by: list[sql.Expr] = [sql.column(name) for name in self.roles.by]
+        by: list[sql.Expr] = [sql.column(name) for name in self.roles.strata]
         kept = self._kept(by, sql.column(self.roles.conf[i - self.p].name)) if i >= self.p else {}
         named = [sql.named(value, name) for name, value in kept.items()]
         ranks = shuffling.ranks('"_pp_source"', by, self._sortable(i), named)
@@ -121,7 +121,7 @@ class ScoreFrame(NarrowFrame):
         share = shuffling.share(sql.column(f"_pp_n{i}", "_pp_first"), sql.column("_pp_rows", "_pp_first"))
         columns: list[sql.Expr] = [sql.column(shuffling.ROW), sql.named(share, f"_pp_p{i}")]
         if kept:
-            own = [*self.roles.by, shuffling.POSITION, *kept]
+            own = [*self.roles.strata, shuffling.POSITION, *kept]
             columns += [sql.column(name, "_pp_ranked") for name in own]
         return sql.select(columns, source)
 

@@ -34,7 +34,9 @@ class QuantileFrame(ScoreFrame):
     def _results(self) -> list[tuple[str, sql.Expr]]:
         results = []
         for j, name in enumerate(self.masked):
-            values = shuffling.on_quantiles(self.places(j), "_pp_masked", self.roles.by, name, "_pp_key", f"_pp_w{j}")
+            values = shuffling.on_quantiles(
+                self.places(j), "_pp_masked", self.roles.strata, name, "_pp_key", f"_pp_w{j}"
+            )
             results.append((f"({values})", sql.column(shuffling.OUT)))
         return results
 

@@ -99,7 +99,7 @@ def solve(specification: str, group: str | None, secret: str, flat: Array | None
     if values.size > MOST_VALUES:
         raise told.refuse(
             f"there are {values.size:,} values{told.where}, and {MOST_VALUES:,} at most can be looked at together; "
-            "name fewer columns, or mask within groups: by := […]."
+            "name fewer columns, or mask within groups: strata := […]."
         )
     nulls = np.isnan(values).sum(axis=0)
     faults = [

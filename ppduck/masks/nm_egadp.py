@@ -167,17 +167,17 @@ class MethodFrame(RelationFrame):
 
     def _stretching(self, statement: sql.Statement) -> str:
         """The masked rows beside how much more spread e has than r, to which r is stretched."""
-        group = [sql.column(name) for name in self.roles.by]
+        group = [sql.column(name) for name in self.roles.strata]
         columns = [sql.named(each.copy(), f"_pp_g{i}") for i, each in enumerate(group)]
         for j in range(self.q):
             more = sql.raw(f'stddev_pop("_pp_e{j}") / stddev_pop("_pp_r{j}")')
             columns.append(sql.named(more, f"_pp_q{j}"))
         statement.step("_pp_stretch", sql.select(columns, '"_pp_masked"', group=group), materialized=True)
-        on = [(sql.column(name, "_pp_masked"), sql.column(f"_pp_g{i}")) for i, name in enumerate(self.roles.by)]
+        on = [(sql.column(name, "_pp_masked"), sql.column(f"_pp_g{i}")) for i, name in enumerate(self.roles.strata)]
         return sql.joined('"_pp_masked"', '"_pp_stretch"', on)
 
     def _shuffled(self, table: str, value: str, along: str) -> str:
-        return shuffling.shuffled(table, self.roles.by, value, along, "_pp_key")
+        return shuffling.shuffled(table, self.roles.strata, value, along, "_pp_key")
 
     def _beside(self) -> list[sql.Expr]:
         if self.variant < 3:

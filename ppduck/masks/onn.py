@@ -57,7 +57,7 @@ def solve(specification: str, group: str | None, secret: str, flat: Array | None
     if count > MOST_VALUES:
         raise told.refuse(
             f"there are {count:,} values{told.where}, and the networks learn {MOST_VALUES:,} at most, one after the "
-            "other; name fewer columns, or mask within groups: by := […]."
+            "other; name fewer columns, or mask within groups: strata := […]."
         )
     if design.partitions > count:
         raise told.refuse(

@@ -1,4 +1,4 @@
-"""Rank swapping: values change places with others whose rank is at most p % of the rows away.
+"""Rank swapping: values change places with others whose rank is at most ``reach`` % of the rows away.
 
 See the kernel for which do. (004, section 6; Moore 1996.)
 """
@@ -27,7 +27,7 @@ TAKES, GIVES = ["VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BIGINT"], "BIGINT[]
 MOST_ROWS = 500_000_000  # a place is eight bytes, and all places of a column are in memory at once
 
 
-_p = arguments.number(Range(0, 100, above=True))
+_per_cent = arguments.number(Range(1, 100), ": reach is in per cent of the ranks, such as reach := 14")
 
 
 class SwapFrame(WholeFrame):
@@ -47,11 +47,11 @@ class SwapFrame(WholeFrame):
         kept = [sql.column(shuffling.ROW), sql.named(value.copy(), shuffling.OUT)]
         number = value if column.type else self.values[j]
         ties = [sql.column("_pp_key"), sql.column(shuffling.ROW)]
-        return shuffling.ordered("_pp_source", self.roles.by, number, ties, kept)
+        return shuffling.ordered("_pp_source", self.roles.strata, number, ties, kept)
 
     def _swapped(self, j: int) -> str:
         """For each place the one that its value comes from."""
-        group: list[sql.Expr] = [sql.column(name) for name in self.roles.by]
+        group: list[sql.Expr] = [sql.column(name) for name in self.roles.strata]
         named = [sql.named(each.copy(), f"_pp_g{i}") for i, each in enumerate(group)]
         present = sql.call("count", sql.column(shuffling.OUT))
         counts = sql.select([*named, sql.named(present, "_pp_n")], f'"_pp_s{j}"', group=group)
@@ -83,7 +83,7 @@ class SwapFrame(WholeFrame):
         same = exp.EQ(this=sql.column(shuffling.POSITION, table), expression=sql.column(place, way))
         groups = (
             exp.NullSafeEQ(this=sql.column(name, table), expression=sql.column(f"_pp_g{i}", way))
-            for i, name in enumerate(self.roles.by)
+            for i, name in enumerate(self.roles.strata)
         )
         return exp.and_(same, *groups)
 
@@ -92,43 +92,43 @@ def solve(specification: str, group: str | None, secret: str, column: str, n: in
     """Where each place of a column takes its value from, counted from 1."""
     spec = json.loads(specification)
     where = f" in the group {group}" if group else ""
-    p = float(spec["parameters"]["p"])
-    reach = int(p * n / 100 + 1e-9)
+    reach = float(spec["parameters"]["reach"])
+    ranks = int(reach * n / 100 + 1e-9)
     faults = Faults(spec["function"], spec["table"])
     if n > MOST_ROWS:
-        raise faults.refuse(f"{n:,} rows{where} are too many to swap at once; mask within groups: by := […].")
+        raise faults.refuse(f"{n:,} rows{where} are too many to swap at once; mask within groups: strata := […].")
     if n < FEWEST_PLACES:
         raise faults.refuse(
             f"conf column {quoted(column)} has {n} values{where}, and fewer than {FEWEST_PLACES} cannot be swapped so "
             "that nobody knows how."
         )
-    if reach < SHORTEST_REACH:
+    if ranks < SHORTEST_REACH:
         raise faults.refuse(
-            f"p = {p:g} % of the {n} values of conf column {quoted(column)}{where} is a reach of {reach} ranks, in "
-            f"which there is too little to draw; take p of at least {100 * SHORTEST_REACH / n:.3g}."
+            f"reach = {reach:g} % of the {n} values of conf column {quoted(column)}{where} is {ranks} ranks, in "
+            f"which there is too little to draw; take a reach of at least {100 * SHORTEST_REACH / n:.3g}."
         )
-    return 1 + swapped(n, reach, noise_of(f"{secret} {column}"))
+    return 1 + swapped(n, ranks, noise_of(f"{secret} {column}"))
 
 
 MASK = register(
     whole_mask(
         "rank_swap_mask",
         frame=SwapFrame,
-        summary="Rank swapping: values change places with others at most p % of the ranks away, column by column.",
+        summary="Rank swapping: values change places with others at most reach % of the ranks away, column by column.",
         reference="Moore 1996; Domingo-Ferrer & Torra 2001",
         keeps=(
             "every conf column has exactly its original values, reordered: its mean, quantiles and extremes too",
-            "no value moves by more than p % of the ranks",
+            "no value moves by more than reach % of the ranks",
         ),
         loses=(
-            "correlations, which shrink the more the larger p is; information_loss() tells by how much",
-            "protection against one who knows p: the original is one of the 2·p % of values around the masked one",
+            "correlations, which shrink the more the larger reach is; information_loss() tells by how much",
+            "protection against one who knows reach: the original is within the 2·reach % around the masked one",
             "protection of values that repeat: one that changes places with an equal one stays as it is",
             "protection by several releases: the windows around their values have few values in common",
             VALUES_RELEASED,
             UNUSED,
         ),
-        parameters=(Parameter("p", _p, "how far a value may move, in % of the ranks, such as p := 14"),),
+        parameters=(Parameter("reach", _per_cent, "how far a value may move, in % of the ranks, such as reach := 14"),),
         without=(*WITHOUT, "round"),
         permutes=True,
     )

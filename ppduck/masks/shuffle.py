@@ -30,7 +30,7 @@ class ShuffleFrame(ScoreFrame):
     """Back by ranks: to rank k of the masked score goes the value of rank k."""
 
     def _results(self) -> list[tuple[str, sql.Expr]]:
-        by = self.roles.by
+        by = self.roles.strata
         return [
             (f"({shuffling.shuffled('_pp_masked', by, f'_pp_x{j}', name, '_pp_key', self.places(j))})", OUT)
             for j, name in enumerate(self.masked)

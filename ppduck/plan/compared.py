@@ -20,7 +20,7 @@ from ppduck.plan.roles import resolve_columns as resolve
 from ppduck.values import folded
 
 ORIGINAL = Parameter("original", arguments.words, "the table before masking")
-MASKED = Parameter("masked", arguments.words, "the table after masking")
+RELEASE = Parameter("release", arguments.words, "the table after masking")
 CONF = Parameter("conf", arguments.columns, "the confidential columns, numeric, which both tables have")
 NONCONF = Parameter(
     "nonconf",
@@ -31,8 +31,8 @@ NONCONF = Parameter(
 KEY = Parameter(
     "key", arguments.columns, "the columns that identify a row in both tables: rows are matched by them only"
 )
-COLUMNS = Parameter(
-    "columns", arguments.columns, "which columns to compare; by default all that both have, but the key", "NULL"
+COMPARED = Parameter(
+    "conf", arguments.columns, "which columns to compare; by default all that both have, but the key", "NULL"
 )
 
 
@@ -41,7 +41,7 @@ class Compared:
 
     def __init__(self, function: str, catalog: Catalog, given: dict[str, Any]) -> None:
         self.function, self.catalog, self.given = function, catalog, given
-        self.original, self.masked = (self._seen(given[name]) for name in ("original", "masked"))
+        self.original, self.masked = (self._seen(given[name]) for name in ("original", "release"))
         self.faults = Faults(function, self.original.label)
         refuse_reserved(self.faults, self.original)
         refuse_reserved(self.faults, self.masked)
@@ -104,16 +104,16 @@ class Compared:
 
     def use_columns(self, *, categories: bool) -> None:
         """The columns to compare, named or all that both tables have; ``categories`` says whether texts count too."""
-        named = self.given.get("columns")
+        named = self.given.get("conf")
         if named is not None and not categories:
-            self.use_numbers("columns")
+            self.use_numbers("conf")
             return
         keys = {folded(column.name) for column in self.key}
         if named is None:
             both = [c for c in self.original.columns or () if folded(c.name) not in keys and self.masked.find(c.name)]
         else:
-            both = self.in_both("columns", named)
-            refuse_overlap(self.faults, {"key": self.key, "columns": both}, "key")
+            both = self.in_both("conf", named)
+            refuse_overlap(self.faults, {"key": self.key, "conf": both}, "key")
         self._sort_out(both, categories=categories)
         if not self.numbers and not self.categories:
             self.faults.raise_if_any()

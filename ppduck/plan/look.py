@@ -33,7 +33,7 @@ class Look:
         self.labels = [feature.label for feature in roles.features]
         self.values = [feature.value for feature in roles.features] + [numeric(column) for column in roles.conf]
         self.p, self.q = len(self.labels), len(roles.conf)
-        self.by = [f"_pp_b{i}" for i in range(len(roles.by))]
+        self.by = [f"_pp_b{i}" for i in range(len(roles.strata))]
         # Columns that must not be constant: the last ones of those that are measured.
         self.watched = [column.name for column in roles.conf]
 
@@ -74,7 +74,7 @@ class Look:
         roles = self.roles
         # Beside the key stands what is masked and what it is masked by: rows that wrongly share a key must not share
         # noise, which their difference would be free of. The order in which columns are named must not show.
-        used = sorted([*roles.nonconf, *(column.name for column in roles.conf), *roles.by])
+        used = sorted([*roles.nonconf, *(column.name for column in roles.conf), *roles.strata])
         key = [*self._key(), *map(sql.column, used)]
         where = None
         if self.on_null == "drop":
@@ -90,7 +90,7 @@ class Look:
         return [sql.column("rowid")] if self.roles.source.has_rowid else []
 
     def _groups(self) -> list[sql.Expr]:
-        return [sql.named(sql.column(name), alias) for name, alias in zip(self.roles.by, self.by, strict=True)]
+        return [sql.named(sql.column(name), alias) for name, alias in zip(self.roles.strata, self.by, strict=True)]
 
     def _label(self, names: tuple[str, ...] | list[str]) -> sql.Expr:
         """'bank_no = 3' for messages; NULL where there are no groups."""
@@ -102,7 +102,7 @@ class Look:
                 sql.text(f"{name} = "),
                 sql.call("coalesce", sql.cast(sql.column(column), "VARCHAR"), sql.text("NULL")),
             )
-            for name, column in zip(self.roles.by, names, strict=True)
+            for name, column in zip(self.roles.strata, names, strict=True)
         ]
         return sql.call("concat_ws", sql.text(", "), *parts)
 
@@ -119,7 +119,7 @@ class Look:
         check = sql.call(
             CHECK,
             sql.text(self.specification()),
-            self._label(roles.by),
+            self._label(roles.strata),
             statistics.rows(),
             statistics.missing(raw),
             statistics.peaks(measured),
@@ -131,7 +131,7 @@ class Look:
             sql.call("any_value", sql.call("typeof", sql.column("_pp_source"))),
             sql.cast(statistics.digest(sql.column("_pp_key")), "VARCHAR"),
         )
-        group = [sql.column(name) for name in roles.by]
+        group = [sql.column(name) for name in roles.strata]
         columns = [*self._groups(), sql.named(check, "_pp_tweak"), *self._centres()]
         return sql.select(columns, '"_pp_source"', group=group)
 
@@ -180,7 +180,7 @@ class Look:
         """The join of a table that has the user's by columns with one that has ppduck's copies."""
         return [
             (sql.column(name, table), sql.column(alias, other))
-            for name, alias in zip(self.roles.by, self.by, strict=True)
+            for name, alias in zip(self.roles.strata, self.by, strict=True)
         ]
 
     @property

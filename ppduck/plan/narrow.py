@@ -60,11 +60,15 @@ class NarrowFrame(Numbered, Frame):
     def _own_columns(self) -> list[str]:
         """The user's columns that the narrow table keeps."""
         roles = self.roles
-        return list(dict.fromkeys([*roles.by, *roles.nonconf, *(column.name for column in roles.conf)]))
+        return list(dict.fromkeys([*roles.strata, *roles.nonconf, *(column.name for column in roles.conf)]))
 
     def _masked(self) -> str:
         """The form's values; NULL where the confidential value is."""
-        columns: list[sql.Expr] = [sql.column(shuffling.ROW), sql.column("_pp_key"), *map(sql.column, self.roles.by)]
+        columns: list[sql.Expr] = [
+            sql.column(shuffling.ROW),
+            sql.column("_pp_key"),
+            *map(sql.column, self.roles.strata),
+        ]
         for j, (column, output) in enumerate(zip(self.roles.conf, self._outputs(), strict=False)):
             value = sql.column(column.name)
             present = exp.Case().when(value.is_(exp.null()).not_(), output)

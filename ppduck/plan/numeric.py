@@ -21,7 +21,7 @@ COMMON = (
         "the columns whose relation to conf is kept; by default every other numeric, boolean or few-valued text column",
         "NULL",
     ),
-    Parameter("by", arguments.columns, "mask within each group of these columns", "NULL"),
+    Parameter("strata", arguments.columns, "mask within each group of these columns", "NULL"),
     Parameter("key", arguments.columns, "the columns that identify a row for its noise", "NULL"),
     Parameter("seed", arguments.integer, "repeatable, unprotected noise for tests", "NULL"),
     Parameter("on_null", arguments.choice("error", "drop", "mean"), "what to do with NULL in nonconf", "'error'"),

@@ -10,10 +10,10 @@ from sqlglot import exp
 from ppduck.errors import UnreadError
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan import statistics
-from ppduck.plan.compared import COLUMNS, CONF, KEY, MASKED, NONCONF, ORIGINAL
+from ppduck.plan.compared import COMPARED, CONF, KEY, NONCONF, ORIGINAL, RELEASE
 from ppduck.plan.matching import LOOK, SAMPLED, UNLESS_ALIGNED, Matching, aggregated, named
 
-__all__ = ["COLUMNS", "CONF", "KEY", "MASKED", "NONCONF", "ORIGINAL", "SAMPLED", "Pairs"]
+__all__ = ["COMPARED", "CONF", "KEY", "NONCONF", "ORIGINAL", "RELEASE", "SAMPLED", "Pairs"]
 
 SAMPLE = 20_000  # rows that models other than linear ones see
 LARGEST_HASH = 2**64 - 1

@@ -20,7 +20,7 @@ def context(mask: NumericMask, roles: Roles, given: dict[str, Any]) -> str:
         "function": mask.name,
         "conf": sorted(column.name for column in roles.conf),
         "features": sorted(feature.label for feature in roles.features),
-        "by": sorted(roles.by),
+        "strata": sorted(roles.strata),
         "on_null": given.get("on_null", "error"),
         "seed": given.get("seed"),
         "parameters": {name: value for name, value in own.items() if str(value) != defaults[name]},

@@ -35,7 +35,7 @@ class Roles:
     conf: tuple[Column, ...]
     features: tuple[Feature, ...]
     levels: dict[str, list[str]]
-    by: tuple[str, ...]
+    strata: tuple[str, ...]
     key: tuple[str, ...]
     drop: tuple[str, ...]
 
@@ -76,7 +76,7 @@ def assign(
     def resolve(parameter: str) -> list[Column]:
         return resolve_columns(faults, source, parameter, given.get(parameter, []))
 
-    conf, by, key, drop = resolve("conf"), resolve("by"), resolve("key"), resolve("drop")
+    conf, strata, key, drop = (resolve(parameter) for parameter in ("conf", "strata", "key", "drop"))
     if not given["conf"]:
         faults.add("conf is empty; name at least one column to mask, such as conf := ['x1'].")
     for column in conf:
@@ -86,15 +86,15 @@ def assign(
                 "so; for categories there are rr_mask and pram_mask."
             )
     named = resolve("nonconf") if "nonconf" in given else None
-    refuse_overlap(faults, {"conf": conf, "nonconf": named or [], "by": by, "drop": drop}, "conf")
-    refuse_overlap(faults, {"nonconf": named or [], "by": by}, "nonconf")
+    refuse_overlap(faults, {"conf": conf, "nonconf": named or [], "strata": strata, "drop": drop}, "conf")
+    refuse_overlap(faults, {"nonconf": named or [], "strata": strata}, "nonconf")
     refuse_overlap(faults, {"key": key, "conf": conf}, "key")
     faults.raise_if_any()
 
     features: list[Feature] = []
     levels: dict[str, list[str]] = {}
     if uses_nonconf:
-        taken = {column.name for column in [*conf, *by, *drop]}
+        taken = {column.name for column in [*conf, *strata, *drop]}
         free = [column for column in source.columns or () if column.name not in taken]
         chosen, levels = choose_nonconf(faults, catalog, source, named, free)
         features = [feature for column in chosen for feature in features_of(column, levels)]
@@ -104,7 +104,7 @@ def assign(
         tuple(conf),
         tuple(features),
         levels,
-        tuple(column.name for column in by),
+        tuple(column.name for column in strata),
         tuple(column.name for column in key),
         tuple(column.name for column in drop),
     )
@@ -153,7 +153,7 @@ def choose_nonconf(
             if found is None:
                 faults.add(
                     f"{parameter} names column {quoted(column.name)}, which has more than {MANY_LEVELS} levels; "
-                    "group its levels, use it in by, or leave it out."
+                    "group its levels, use it in strata, or leave it out."
                 )
             else:
                 levels[column.name] = found

@@ -88,7 +88,7 @@ class WholeFrame(Numbered):
         order = f'ORDER BY "_pp_key", "{shuffling.ROW}"'
         lists = [f'list("{shuffling.ROW}" {order}) AS "_pp_rows"']
         lists += [f'list({sql.render(sql.double(self.values[j].copy()))} {order}) AS "_pp_l{j}"' for j in self.columns]
-        group: list[sql.Expr] = [sql.column(name) for name in self.roles.by]
+        group: list[sql.Expr] = [sql.column(name) for name in self.roles.strata]
         named = [sql.named(each.copy(), f"_pp_g{i}") for i, each in enumerate(group)]
         values = sql.select([*named, *map(sql.raw, lists)], '"_pp_source"', group=group)
         flat = ", ".join(f'"_pp_l{j}"' for j in self.columns)

@@ -124,7 +124,7 @@ def _per_cell(counted: Cells, qi: int) -> str:
 def _shown(counted: Cells, name: str) -> sql.Expr:
     """Rows are counted in whole numbers, weights need not be."""
     value = sql.column(f"_pp_{name}")
-    return sql.cast(value, "BIGINT") if name == "n" and counted.weight is None else value
+    return sql.cast(value, "BIGINT") if name == "n" and counted.count is None else value
 
 
 def _per_maximum(counted: Cells, qi: int) -> str:
@@ -133,7 +133,7 @@ def _per_maximum(counted: Cells, qi: int) -> str:
         f'SELECT list_extract([{attributes}], 1 + "_pp_attribute") AS "attribute", max("_pp_risk") AS "max_risk", '
         'max("_pp_unmasked") AS "unmasked", max("_pp_minimum") AS "minimum", '
         'sum("_pp_risk" * "_pp_n") / sum("_pp_n") AS "mean_risk", '
-        f'CAST(sum("_pp_n") AS {"BIGINT" if counted.weight is None else "DOUBLE"}) AS "records", '
+        f'CAST(sum("_pp_n") AS {"BIGINT" if counted.count is None else "DOUBLE"}) AS "records", '
         'count(*) AS "cells" FROM "_pp_risks" GROUP BY "_pp_attribute" ORDER BY "_pp_attribute"'
     )
 
@@ -229,7 +229,7 @@ FUNCTION = register(
                 "every cell, every record or the maximum",
                 "'cell'",
             ),
-            cells.WEIGHT,
+            cells.COUNT,
             LEVELS,
             linking.ON_NULL,
         ),

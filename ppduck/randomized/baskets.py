@@ -14,7 +14,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Column
 from ppduck.plan.ranges import Range
-from ppduck.randomized.cells import LEVEL
+from ppduck.randomized.cells import CONFIDENCE
 from ppduck.randomized.conditioning import is_invertible
 from ppduck.randomized.design import Attribute
 from ppduck.randomized.published import Published, unchanged
@@ -26,10 +26,12 @@ SIDE = ["BIGINT[][]", "BIGINT[]"]  # words and counts of one table
 
 _SHARE = arguments.number(Range(0, 1))
 COLUMNS = Parameter("columns", arguments.columns, "the items: columns of 0 and 1, or of booleans")
-LIMITS = (
+LEAST = (
     Parameter("min_support", _SHARE, "the least share of baskets that hold all items of a rule"),
     Parameter("min_confidence", _SHARE, "the least share of the antecedent's baskets that hold the consequent"),
-    LEVEL,
+)
+RANGES = (
+    CONFIDENCE,
     Parameter(
         "range", arguments.choice("chebyshev", "normal"), "how the range of the confidence is taken", "'chebyshev'"
     ),
@@ -126,7 +128,7 @@ def limits(spec: dict[str, Any]) -> Limits:
     return Limits(
         spec["min_support"],
         spec["min_confidence"],
-        spec.get("level", 0.95),
+        spec.get("confidence", 0.95),
         spec.get("range", "chebyshev"),
         spec.get("max_items"),
     )
@@ -150,7 +152,7 @@ def specification(published: Published, given: dict[str, Any]) -> dict[str, Any]
         "columns": [column.name for column in published.columns],
         "p": [attribute.p for attribute in published.attributes],
         "matrices": [_two_by_two(attribute).tolist() for attribute in published.attributes],
-        **{p.name: given[p.name] for p in LIMITS if p.name in given},
+        **{p.name: given[p.name] for p in (*LEAST, *RANGES) if p.name in given},
     }
 
 

@@ -37,11 +37,11 @@ DESIGN = (
     LEVELS,
     Parameter("on_null", arguments.choice("drop", "level"), "leave rows with NULL out, or NULL is a level", "'drop'"),
 )
-LEVEL = Parameter("level", arguments.number(Range(0.5, 0.999999)), "the coverage of the ranges", "0.95")
+CONFIDENCE = Parameter("confidence", arguments.number(Range(0.5, 0.999999)), "the coverage of the ranges", "0.95")
 RANGE = Parameter(
     "range", arguments.choice("normal", "chebyshev"), "ranges by the normal law or by Chebyshev", "'normal'"
 )
-WEIGHT = Parameter("weight", arguments.words, "a column that tells how many rows each row stands for", "NULL")
+COUNT = Parameter("count", arguments.words, "a column of whole numbers: how many rows each row stands for", "NULL")
 TARGET = Parameter(
     "target",
     arguments.choice("population", "table"),
@@ -56,7 +56,9 @@ METHOD = Parameter(
 def chosen(given: dict[str, Any]) -> dict[str, Any]:
     """What a call says of ranges and method, for the specification."""
     return {
-        parameter.name: given[parameter.name] for parameter in (LEVEL, RANGE, TARGET, METHOD) if parameter.name in given
+        parameter.name: given[parameter.name]
+        for parameter in (CONFIDENCE, RANGE, TARGET, METHOD)
+        if parameter.name in given
     }
 
 
@@ -67,7 +69,7 @@ class Cells:
     published: Published
     most: int
     on_null: str = "drop"
-    weight: str | None = None  # a column of counts, where rows are not counted one by one
+    count: str | None = None  # a column of counts, where rows are not counted one by one
     also: tuple[tuple[str, str], ...] = ()  # further aggregates of the rows of a cell, by name
 
     @property
@@ -98,7 +100,7 @@ class Cells:
             "table": self.published.source.label,
             "columns": [attribute.described() for attribute in self.published.attributes],
             "most": self.most,
-            "weight": self.weight,
+            "count": self.count,
             **own,
         }
         statement = before or sql.Statement()
@@ -136,11 +138,11 @@ class Cells:
         return sql.select([exp.Star()], f"({grouped})", where=sql.present(dropped))
 
     def _count(self) -> sql.Expr:
-        if self.weight is None:
+        if self.count is None:
             return sql.call("count", exp.Star())
-        weight = exp.TryCast(this=sql.column(self.weight), to=exp.DataType.build("DOUBLE"))
+        count = exp.TryCast(this=sql.column(self.count), to=exp.DataType.build("DOUBLE"))
         # NaN goes through the sum to where it is refused.
-        return sql.call("fsum", sql.call("coalesce", weight, sql.double(sql.text("nan"))))
+        return sql.call("fsum", sql.call("coalesce", count, sql.double(sql.text("nan"))))
 
     def _null_is_level(self, attribute: Attribute) -> bool:
         if attribute.levels is not None:
@@ -235,7 +237,7 @@ def reconstruction(
 
 def refuse_weights(faults: Faults, spec: dict[str, Any], counts: Sequence[float]) -> None:
     if not all(0 <= count < np.inf for count in counts):
-        raise faults.refuse(f"weight {quoted(spec['weight'])} holds NULL, a negative number or what is no number.")
+        raise faults.refuse(f"count {quoted(spec['count'])} holds NULL, a negative number or what is no number.")
 
 
 def estimated(spec: dict[str, Any], found: Reconstruction, method: str) -> Array:

@@ -49,7 +49,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     own = {
         "randomized": table.places,
         "knows_design": table.knows_design,
-        "level": given.get("level", 0.05),
+        "significance": given.get("significance", 0.05),
         "power": given.get("power", 0.8),
     }
     statement = counted.statement(SOLVE, own)
@@ -70,7 +70,7 @@ def solve(
     test = independence.conditional(found.counts)
     valid, why = _validity(spec, names)
     kept = _efficiency(spec, found) if valid and test.df else None
-    power = None if kept is None else independence.power_left(kept, test.df, spec["level"], spec["power"])
+    power = None if kept is None else independence.power_left(kept, test.df, spec["significance"], spec["power"])
     binary = max(sizes[:2]) == 2 and (len(sizes) == 2 or max(sizes[2:]) <= 2)
     return {
         "chi2": test.chi2,
@@ -122,8 +122,8 @@ FUNCTION = register(
             Parameter("b", arguments.words, "the second column"),
             Parameter("given", arguments.columns, "columns within whose levels independence is tested", "NULL"),
             tables.RANDOMIZED,
-            cells.WEIGHT,
-            Parameter("level", arguments.number(Range(1e-6, 0.5)), "the level of the test", "0.05"),
+            cells.COUNT,
+            Parameter("significance", arguments.number(Range(1e-6, 0.5)), "the level of the test", "0.05"),
             Parameter(
                 "power",
                 arguments.number(Range(0.1, 0.999)),

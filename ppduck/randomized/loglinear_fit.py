@@ -53,7 +53,7 @@ RECONSTRUCT = Parameter(
     "fit the rows as they are, or the table before randomization: clipped at zero, or by maximum likelihood",
     "'no'",
 )
-SHARED = (tables.RANDOMIZED, cells.WEIGHT, RECONSTRUCT, *cells.DESIGN)
+SHARED = (tables.RANDOMIZED, cells.COUNT, RECONSTRUCT, *cells.DESIGN)
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:

@@ -65,7 +65,7 @@ def solve(
     estimate = cells.estimated(spec, found, "mle")
     estimate = np.where(np.abs(estimate) < _ROUNDING, 0.0, estimate)
     covariance = found.covariance(estimate)
-    level = spec.get("level", 0.95)
+    level = spec.get("confidence", 0.95)
     reach = half_width(level, spec.get("range", "normal"))
     rows = []
     for name, measure in association.measures_for(estimate.shape).items():
@@ -116,7 +116,7 @@ FUNCTION = register(
             Parameter("a", arguments.columns, "the first column, or a list of columns"),
             Parameter("b", arguments.columns, "the second column", "NULL"),
             *cells.DESIGN,
-            cells.LEVEL,
+            cells.CONFIDENCE,
             cells.RANGE,
             cells.TARGET,
         ),

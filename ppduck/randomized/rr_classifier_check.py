@@ -122,7 +122,7 @@ FUNCTION = register(
             Parameter("columns", arguments.columns, "the attributes that a class is predicted by"),
             Parameter("class", arguments.words, "the column of the class"),
             tables.RANDOMIZED,
-            cells.WEIGHT,
+            cells.COUNT,
             *cells.DESIGN,
         ),
         plan,

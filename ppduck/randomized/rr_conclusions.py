@@ -158,7 +158,7 @@ FUNCTION = register(
             Parameter(
                 "randomized", arguments.choice("both", "a", "b"), "which of the two columns were randomized", "'both'"
             ),
-            cells.WEIGHT,
+            cells.COUNT,
         ),
         plan,
         "What measures on randomized rows say of the original where p is not known, and on which condition.",

@@ -209,7 +209,7 @@ FUNCTION = register(
                 "the share of records that must be within the limit",
                 "1",
             ),
-            cells.WEIGHT,
+            cells.COUNT,
             LEVELS,
             linking.ON_NULL,
         ),

@@ -152,7 +152,7 @@ class _Writer:
 
     def _answer(self) -> str:
         asked = self.asked
-        reach = number(half_width(self.given.get("level", 0.95), self.given.get("range", "normal")))
+        reach = number(half_width(self.given.get("confidence", 0.95), self.given.get("range", "normal")))
         estimates, shown, k = [], [], 0
         for name, item in asked.items:
             own = sql.render(sql.name(name))
@@ -231,7 +231,7 @@ FUNCTION = register(
                 "beside p or matrix: whether NULL was published as it is, or randomized as a level",
                 "'keep'",
             ),
-            cells.LEVEL,
+            cells.CONFIDENCE,
             cells.RANGE,
             Parameter(
                 "target",

@@ -73,7 +73,7 @@ def solve(
     if not found.is_certain:
         # No scatter at all is an accident of few rows: it is not known how far off the estimate may be.
         error = np.where(error > NO_SCATTER, error, np.nan)
-    reach = half_width(spec.get("level", 0.95), spec.get("range", "normal")) * error
+    reach = half_width(spec.get("confidence", 0.95), spec.get("range", "normal")) * error
     lower, upper = estimate - reach, estimate + reach
     if method == "mle":
         lower, upper = np.maximum(lower, 0.0), np.minimum(upper, 1.0)
@@ -87,7 +87,7 @@ def solve(
 FUNCTION = register(
     Function(
         NAME,
-        (cells.TBL, COLUMNS, *cells.DESIGN, cells.LEVEL, cells.RANGE, cells.TARGET, cells.METHOD),
+        (cells.TBL, COLUMNS, *cells.DESIGN, cells.CONFIDENCE, cells.RANGE, cells.TARGET, cells.METHOD),
         plan,
         "The contingency table before randomization: estimate, standard error and range of every cell.",
         "Guo (2010), sections 2.2 and 3.2.2; Chaudhuri & Mukerjee (1988), Randomized Response",

@@ -60,7 +60,7 @@ def solve(specification: str, words: Sequence[Sequence[int | None]], counts: Seq
 FUNCTION = register(
     Function(
         NAME,
-        (TBL, baskets.COLUMNS, P, MATRIX, *baskets.LIMITS),
+        (TBL, baskets.COLUMNS, *baskets.LEAST, P, MATRIX, *baskets.RANGES),
         plan,
         "Association rules of randomized baskets: support and confidence with ranges, and what they allow to say.",
         "Guo (2010), sections 3.2.2 and 3.2.3; Rizvi & Haritsa (2002), VLDB",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ppduck.errors import Faults, quoted
@@ -29,11 +30,12 @@ SOLVE = "ppduck_rr_rules_accuracy"
 _ROW = "STRUCT(measure VARCHAR, value DOUBLE, by_lower DOUBLE, by_upper DOUBLE, meaning VARCHAR)"
 SOLVE_TYPES = (["VARCHAR", *baskets.SIDE, *baskets.SIDE], f"{_ROW}[]")
 ORIGINAL = Parameter("original", arguments.words, "the baskets before randomization")
+RELEASE = replace(TBL, name="release")
 _Rules = dict[tuple[Itemset, Itemset], Rule]
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    published = read_published(NAME, catalog, given, given["columns"])
+    published = read_published(NAME, catalog, given | {TBL.name: given["release"]}, given["columns"])
     baskets.refuse_other_than_bits(published)
     original = catalog.source(NAME, given["original"])
     faults = Faults(NAME, original.label)
@@ -106,7 +108,7 @@ def _row(measure: str, value: float | None, lower: float | None, upper: float | 
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, TBL, baskets.COLUMNS, P, MATRIX, *baskets.LIMITS),
+        (ORIGINAL, RELEASE, baskets.COLUMNS, *baskets.LEAST, P, MATRIX, *baskets.RANGES),
         plan,
         "How far rules from randomized baskets are from the original's: errors, and rules lost or made up.",
         "Guo (2010), section 3.2.4",

@@ -99,15 +99,15 @@ def cells_of(catalog: Catalog, table: Table, most: int, given: dict[str, Any]) -
     """The counted cells of a table; refused where a column is no category, or where there are too many."""
     published = table.published
     faults = published.faults()
-    weight = given.get("weight")
-    if weight is not None:
-        named = resolve_columns(faults, published.source, "weight", [weight])
+    count = given.get("count")
+    if count is not None:
+        named = resolve_columns(faults, published.source, "count", [count])
         faults.raise_if_any()
-        weight = named[0].name
-        if any(weight == own.name for own in published.columns):
-            raise faults.refuse(f"weight {quoted(weight)} is also one of the columns; it must be another one.")
+        count = named[0].name
+        if any(count == own.name for own in published.columns):
+            raise faults.refuse(f"count {quoted(count)} is also one of the columns; it must be another one.")
     refuse_numbers(catalog, published)
-    cells = Cells(published, most, given.get("on_null", "drop"), weight)
+    cells = Cells(published, most, given.get("on_null", "drop"), count)
     cells.refuse_too_many(catalog)
     return cells
 

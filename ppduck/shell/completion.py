@@ -13,7 +13,7 @@ from ppduck.randomized.mechanism import RandomizingMask
 from ppduck.shell.names import Chain, Names, Relation, chain, in_quotes
 from ppduck.shell.scan import Bracket, Place, first_statement, name_of, scan
 
-TABLE_PARAMETERS = ("tbl", "original", "masked")
+TABLE_PARAMETERS = ("tbl", "original", "release")
 _BEFORE_A_TABLE = ("from", "join", "into", "update", "table", "view", "describe", "summarize")
 _TAIL = 512  # characters before the cursor, in which the word there and what owns it are looked for
 _WORD = re.compile(r"([^\W\d][\w$]*|)$")

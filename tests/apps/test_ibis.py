@@ -67,5 +67,5 @@ def test_masking_calls_in_its_sql(customers: duckdb.DuckDBPyConnection, backend:
 @needs_fetch
 def test_a_release_by_ibis(customers: duckdb.DuckDBPyConnection, backend: Any) -> None:
     backend.create_table("release", backend.sql(f"SELECT * FROM {MASKED}"))
-    largest = "SELECT max(abs(difference)) FROM moments_check('customers', 'release', columns=['x1','x2','s1'])"
+    largest = "SELECT max(abs(difference)) FROM moments_check('customers', 'release', conf=['x1','x2','s1'])"
     assert customers.execute(largest).fetchall()[0][0] < 1e-9

@@ -44,7 +44,7 @@ def test_the_three_banks_come_out_as_printed(con: duckdb.DuckDBPyConnection, ask
     data, banks = three_banks()
     insert(con, "bank", ["s1", "s2", "s3", "x1", "x2", "x3", "bank"], np.column_stack([data, banks]))
     conf = "conf=['x1','x2','x3'], nonconf=['s1','s2','s3'], key"
-    con.execute(f"CREATE TABLE release AS FROM egadp_mask('bank', {conf}='id', \"by\"=['bank'])")
+    con.execute(f"CREATE TABLE release AS FROM egadp_mask('bank', {conf}='id', strata=['bank'])")
     found = values(ask, f"FROM canonical_security('bank', 'release', {conf}='id')")
     assert round(found["cc_x_s"], 4) == round(found["cc_x_sy"], 4) == 0.8940
     assert round(found["cc_x_y"], 4) == 0.7993

@@ -18,7 +18,7 @@ def test_catalogue_is_complete(con: duckdb.DuckDBPyConnection) -> None:
     rows = {row[0]: row[1:] for row in relation.fetchall()}
     assert set(rows) == {function.name for function in functions()}
     assert rows["sufficiency_mask"][0] == (
-        "sufficiency_mask(tbl, conf, alpha := NULL, level := NULL, nonconf := NULL, by := NULL, key := NULL, "
+        "sufficiency_mask(tbl, conf, alpha := NULL, level := NULL, nonconf := NULL, strata := NULL, key := NULL, "
         "seed := NULL, on_null := 'error', round := false, drop := NULL)"
     )
     for name, (signature, description, reference) in rows.items():

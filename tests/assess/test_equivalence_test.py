@@ -113,7 +113,7 @@ def test_it_is_what_numpy_computes(
         sides.append(np.column_stack([x, y]))
         insert(con, table, names, sides[-1])
     listed = ", ".join(f"'{name}'" for name in names[:-1])
-    found = outcome(ask, "a", "b", "y", f"[{listed}]", f", alpha=0.1, region=0.3, scale='{scale}'")
+    found = outcome(ask, "a", "b", "y", f"[{listed}]", f", significance=0.1, region=0.3, scale='{scale}'")
     f_o, f_m = (_fitted(side, sides[0][:, :-1]) for side in sides)
     d, size = f_m - f_o, 1 - np.sqrt(0.9)
     reach = stats.t.isf(0.1, n - 1) * d.std(ddof=1) / np.sqrt(n)
@@ -131,8 +131,8 @@ def test_it_is_what_numpy_computes(
         assert (row["passed"], row["region"], row["rows"]) == (row["smallest_region"] <= 0.3, 0.3, n)
     assert found["intercept"]["estimate"] == pytest.approx(f_o.mean(), rel=1e-7)
     assert found["intercept"]["target"] == pytest.approx(f_m.mean(), rel=1e-7)
-    assert found["mean"]["alpha"] == 0.1
-    assert found["slope"]["alpha"] == found["intercept"]["alpha"] == pytest.approx(size)
+    assert found["mean"]["significance"] == 0.1
+    assert found["slope"]["significance"] == found["intercept"]["significance"] == pytest.approx(size)
 
 
 def _fitted(side: np.ndarray, at: np.ndarray) -> np.ndarray:
@@ -247,7 +247,7 @@ def test_quoted_names_views_and_other_types(table: duckdb.DuckDBPyConnection, as
         ("'t', 'r', y=['y'], x='s1', key='id'", r"y takes a text in single quotes"),
         ("'t', 'r', y='y', x='s1'", r"parameter 'key' is missing"),
         ("'t', 'r', y='y', x='s1', key='id', model='svm'", r"model takes one of 'linear', 'kernel'"),
-        ("'t', 'r', y='y', x='s1', key='id', alpha=0.5", r"alpha must be from 0.001 to 0.49"),
+        ("'t', 'r', y='y', x='s1', key='id', significance=0.5", r"significance must be from 0.001 to 0.49"),
         ("'t', 'r', y='y', x='s1', key='id', region=-1", r"region must be from 0 to 1,000,000,000, got -1"),
         ("'t', 'less', y='y', x='s1', key='id'", r'9 of the 400 rows of "t" have no partner in "less"'),
         ("'(FROM t LIMIT 4)', '(FROM t LIMIT 4)', y='y', x=['s1','s2'], key='id'", r"4 pairs without NULL are too few for a linear model with 2 inputs; 5 are needed"),

@@ -19,7 +19,7 @@ def explained(con: duckdb.DuckDBPyConnection, arguments: str) -> list[tuple[str 
 
 
 def test_every_column_has_a_role(customers: duckdb.DuckDBPyConnection) -> None:
-    rows = explained(customers, "'egadp_mask', 'customers', conf=['x1'], drop=['s2'], \"by\"=['member']")
+    rows = explained(customers, "'egadp_mask', 'customers', conf=['x1'], drop=['s2'], strata=['member']")
     roles = {column: role for column, role, _ in rows if column}
     assert roles == {
         "id": "nonconfidential", "s1": "nonconfidential", "s2": "dropped", "member": "group",
@@ -83,7 +83,7 @@ def test_patterns_among_residuals_are_told_for_pairs_and_groups(con: duckdb.Duck
     con.execute(
         "CREATE TABLE t AS SELECT i % 2 AS part, sin(i * 7) AS s, cos(i * 3) AS x, cos(i * 3) ** 2 + sin(i * 11) / 5 AS y FROM range(600) r(i)"
     )
-    rows = explained(con, "'nm_egadp_mask', 't', conf=['x', 'y'], nonconf=['s'], \"by\"=['part']")
+    rows = explained(con, "'nm_egadp_mask', 't', conf=['x', 'y'], nonconf=['s'], strata=['part']")
     pairs = sorted(note for column, role, note in rows if (column, role) == ("x, y", "assumption"))
     assert [note[: len("in the group part = 0: simple patterns")] for note in pairs] == [
         "in the group part = 0: simple patterns",

@@ -42,7 +42,7 @@ def test_help_for_a_mask(demo: duckdb.DuckDBPyConnection) -> None:
     ]
     assert rows[0][2].startswith("egadp_mask(tbl, conf, nonconf := NULL, ")
     parameters = {row[1]: row[2:] for row in rows if row[0] == "parameter"}
-    assert list(parameters) == ["tbl", "conf", "nonconf", "by", "key", "seed", "on_null", "round", "drop"]
+    assert list(parameters) == ["tbl", "conf", "nonconf", "strata", "key", "seed", "on_null", "round", "drop"]
     assert parameters["conf"][1:] == ("required", "a column name or a list of column names, such as ['x1', 'x2']")
     assert parameters["on_null"] == (
         "what to do with NULL in nonconf",

@@ -177,11 +177,11 @@ def test_rank_swapped_census_loses_as_much_as_expected(
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("'t', 'm', key='id', columns=['x9']", 'columns names column "x9", which does not exist. Did you mean "x0"'),
-        ("'t', 'm', key='id', columns=['w']", 'columns names column "w", which is of type VARCHAR'),
-        ("'t', 'm', key='id', columns=[]", "columns is empty; name at least one column"),
+        ("'t', 'm', key='id', conf=['x9']", 'conf names column "x9", which does not exist. Did you mean "x0"'),
+        ("'t', 'm', key='id', conf=['w']", 'conf names column "w", which is of type VARCHAR'),
+        ("'t', 'm', key='id', conf=[]", "conf is empty; name at least one column"),
         ("'t', 'm', key='id', scale='range'", "scale takes one of 'value', 'sd', got 'range'"),
-        ("'t', 'm', columns=['x0']", "parameter 'key' is missing"),
+        ("'t', 'm', conf=['x0']", "parameter 'key' is missing"),
         ("'t', '(FROM m WHERE id > 3)', key='id'", "4 of the 40 rows of"),
         ("'t', '(SELECT id % 20 AS id, x0 FROM m)', key='id'", "keys occur more than once"),
         ("'(SELECT id, w FROM t)', 'm', key='id'", "there is no numeric column to compare"),

@@ -163,7 +163,7 @@ def test_categories_count_by_agreement(con: duckdb.DuckDBPyConnection, ask: Ask)
         ("e", "agreement"): (1.0, 1.0, 1.0),
         ("all, on average", "agreement"): pytest.approx((1.75 / 3,) * 3),
     }
-    assert list(shares(ask, ", columns=['f']")) == [("f", "agreement"), ("all, on average", "agreement")]
+    assert list(shares(ask, ", conf=['f']")) == [("f", "agreement"), ("all, on average", "agreement")]
     assert {row["meaning"][:15] for row in ask(CALL.format(""))} == {"lower is safer:"}
 
 
@@ -197,9 +197,9 @@ def test_swapped_census_is_in_a_window_as_often_as_its_swaps_are_short(
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("'t', 'm', key='id', columns=['x9']", 'columns names column "x9", which does not exist. Did you mean "x0"'),
-        ("'t', 'm', key='id', columns=[]", "there is no column to compare"),
-        ("'t', 'm', key='id', columns=['id']", 'column "id" is in both key and columns'),
+        ("'t', 'm', key='id', conf=['x9']", 'conf names column "x9", which does not exist. Did you mean "x0"'),
+        ("'t', 'm', key='id', conf=[]", "there is no column to compare"),
+        ("'t', 'm', key='id', conf=['id']", 'column "id" is in both key and conf'),
         ("'t', 'm', key='id', percents=[1, 101]", "percents must be above 0 and at most 100"),
         ("'t', 'm', key='id', percents=0", "percents must be above 0 and at most 100"),
         ("'t', 'm', key='id', percents='all'", "percents takes a number above 0 and at most 100, or a list"),

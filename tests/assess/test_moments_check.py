@@ -13,7 +13,7 @@ pytestmark = pytest.mark.core
 
 def test_it_reports_numpys_moments(customers: duckdb.DuckDBPyConnection) -> None:
     customers.execute("CREATE TABLE release AS FROM noise_mask('customers', conf=['x1', 'x2'], level=0.5)")
-    relation = customers.sql("FROM moments_check('customers', 'release', columns=['s1', 'x1', 'x2'])")
+    relation = customers.sql("FROM moments_check('customers', 'release', conf=['s1', 'x1', 'x2'])")
     assert relation.columns == ["statistic", "column_a", "column_b", "original", "masked", "difference"]
     rows = {row[:3]: row[3:] for row in relation.fetchall()}
     tables = [matrix(customers, f"SELECT s1, x1, x2 FROM {table}") for table in ("customers", "release")]
@@ -69,10 +69,10 @@ def test_a_broken_release_is_not_certified(customers: duckdb.DuckDBPyConnection,
         ("'customers', 'releese'", r'the planner cannot see "releese"'),
         ("'customers', 'texts'", r'there is no numeric column that "texts" has too; columns in both: "name"'),
         (
-            "'customers', 'customers', columns=['x9']",
+            "'customers', 'customers', conf=['x9']",
             r'columns names "x9", which "customers" does not have. Did you mean "x1"',
         ),
-        ("'customers'", "parameter 'masked' is missing"),
+        ("'customers'", "parameter 'release' is missing"),
         ("'customers', '(SELECT * REPLACE (x1::VARCHAR AS x1) FROM customers)'", r'column "x1" is of type VARCHAR in'),
     ],
 )

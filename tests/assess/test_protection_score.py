@@ -28,11 +28,11 @@ def table(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 
 def test_the_parts_are_those_of_the_other_functions(table: duckdb.DuckDBPyConnection, ask: Ask) -> None:
-    found = values(ask("FROM protection_score('t', 'r', columns=['x1','x2','x3'], key='id', known=2)"))
-    [linked] = ask("FROM record_linkage('t', 'r', columns=['x1','x2'], key='id')")
+    found = values(ask("FROM protection_score('t', 'r', conf=['x1','x2','x3'], key='id', known=2)"))
+    [linked] = ask("FROM record_linkage('t', 'r', conf=['x1','x2'], key='id')")
     [lost] = ask("FROM information_loss('t', 'r', key='id') WHERE component = 'information_loss'")
     [inside] = ask(
-        "FROM interval_disclosure('t', 'r', columns=['x1','x2'], key='id') WHERE \"window\" = 'rank' AND \"column\" LIKE 'all%'"
+        "FROM interval_disclosure('t', 'r', conf=['x1','x2'], key='id') WHERE \"window\" = 'rank' AND \"column\" LIKE 'all%'"
     )
     assert found["IL"] == pytest.approx(lost["value"])
     assert found["DLD"] == pytest.approx(100 * linked["linked_share"])
@@ -68,8 +68,8 @@ def test_half_of_the_columns_are_known_unless_told(table: duckdb.DuckDBPyConnect
         ("known=0", "known must be at least 1"),
         ("known=0.5", "known takes a whole number of at least 1, or a column name"),
         ("known=['x4']", 'known names column "x4", which does not exist'),
-        ("known=['x3'], columns=['x1']", 'known names column "x3", which is not among the columns that are scored'),
-        ("columns=['x1', 'name']", 'columns names column "name", which does not exist'),
+        ("known=['x3'], conf=['x1']", 'known names column "x3", which is not among the columns that are scored'),
+        ("conf=['x1', 'name']", 'conf names column "name", which does not exist'),
     ],
 )
 def test_bad_input_is_told(table: duckdb.DuckDBPyConnection, more: str, message: str) -> None:

@@ -68,7 +68,7 @@ def test_odd_names_and_all_arguments_come_back_in_the_statement(con: duckdb.Duck
     con.execute(
         f"""CREATE TABLE "it's" AS SELECT i % 2 AS "by", nullif(i % 50, 7) AS "a ""b", {NOISE} AS "x'y" FROM range(500) r(i)"""
     )
-    call = """'"it''s"', conf=['x''y'], nonconf=['a "b'], "by"=['by'], on_null='mean'"""
+    call = """'"it''s"', conf=['x''y'], nonconf=['a "b'], strata=['by'], on_null='mean'"""
     for row in advice(con, call):
         assert row["statement"].startswith(f"SELECT * FROM {row['mask']}({call}")
         assert len(con.execute(row["statement"]).fetchall()) == 500

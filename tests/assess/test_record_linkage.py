@@ -38,14 +38,14 @@ def table(con: duckdb.DuckDBPyConnection) -> np.ndarray:
 
 def test_it_agrees_with_brute_force(con: duckdb.DuckDBPyConnection, ask: Ask, table: np.ndarray) -> None:
     y = matrix(con, "SELECT x1, x2, x3 FROM r ORDER BY id")
-    [row] = ask("FROM record_linkage('t', 'r', columns=['x1','x2','x3'], key='id', method='distance')")
+    [row] = ask("FROM record_linkage('t', 'r', conf=['x1','x2','x3'], key='id', method='distance')")
     assert row["method"] == "distance"
     assert row["linked"] == pytest.approx(brute_force(table, y), abs=1e-6)
     assert row["linked_share"] == pytest.approx(row["linked"] / 2000)
     assert row["chance_share"] == 1 / 2000
     assert (row["records"], row["among"]) == (2000, 2000)
     assert 0.05 < row["linked_share"] < 0.95
-    [alone] = ask("FROM record_linkage('t', 'r', columns=['x2'], key='id')")
+    [alone] = ask("FROM record_linkage('t', 'r', conf=['x2'], key='id')")
     assert alone["linked"] == pytest.approx(brute_force(table[:, [1]], y[:, [1]]), abs=1e-6)
 
 
@@ -94,7 +94,7 @@ def test_categories_count_by_agreement(con: duckdb.DuckDBPyConnection, ask: Ask)
     rows = ask("FROM record_linkage('t', 't', key='id', detail='columns')")
     assert {row["without"]: row["linked"] for row in rows} == pytest.approx({None: 24, "c1": 6, "c2": 8, "c3": 12})
     con.execute("CREATE TABLE r AS SELECT * REPLACE ('a' AS c1) FROM t")
-    rows = ask("FROM record_linkage('t', 'r', columns=['c1','c2'], key='id', detail='columns')")
+    rows = ask("FROM record_linkage('t', 'r', conf=['c1','c2'], key='id', detail='columns')")
     # Only 60 rows agree in c1; the others are nearer to those who are 'a'.
     assert {row["without"]: row["linked"] for row in rows} == pytest.approx({None: 3, "c1": 3, "c2": 1})
     con.execute("DROP TABLE t; DROP TYPE colour")
@@ -106,9 +106,9 @@ def test_numbers_and_categories_together(con: duckdb.DuckDBPyConnection, ask: As
     con.execute(
         "CREATE TABLE near AS SELECT * FROM (VALUES (1, 3.0, 'a'), (2, 10.0, 'a'), (3, 5.0, 'b')) AS r(id, x, c)"
     )
-    rows = ask("FROM record_linkage('t', 'near', columns=['x','c'], key='id', detail='records')")
+    rows = ask("FROM record_linkage('t', 'near', conf=['x','c'], key='id', detail='records')")
     assert rows == [{"id": 1, "linked": 1.0}, {"id": 2, "linked": 1.0}, {"id": 3, "linked": 1.0}]
-    rows = ask("FROM record_linkage('t', 'near', columns=['x'], key='id', detail='records')")
+    rows = ask("FROM record_linkage('t', 'near', conf=['x'], key='id', detail='records')")
     assert [row["linked"] for row in rows] == [0.0, 1.0, 1.0]
 
 
@@ -117,8 +117,8 @@ def test_records_tell_keys_only_and_sum_to_the_count(
 ) -> None:
     con.execute("CREATE TABLE t2 AS SELECT id // 100 AS a, 'k' || id % 100 AS b, x1, x2 FROM t")
     con.execute("CREATE TABLE r2 AS SELECT id // 100 AS a, 'k' || id % 100 AS b, x1, x2 FROM r")
-    [row] = ask("FROM record_linkage('t2', 'r2', columns=['x1','x2'], key=['a','b'])")
-    records = ask("FROM record_linkage('t2', 'r2', columns=['x1','x2'], key=['a','b'], detail='records')")
+    [row] = ask("FROM record_linkage('t2', 'r2', conf=['x1','x2'], key=['a','b'])")
+    records = ask("FROM record_linkage('t2', 'r2', conf=['x1','x2'], key=['a','b'], detail='records')")
     assert list(records[0]) == ["a", "b", "linked"]
     assert len({(each["a"], each["b"]) for each in records}) == 2000
     assert sum(each["linked"] for each in records) == pytest.approx(row["linked"])
@@ -171,18 +171,18 @@ def test_probabilistic_linkage_finds_what_distance_finds(con: duckdb.DuckDBPyCon
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("'t', 'r', columns=['x1','c'], key='id'", r'columns names column "c", which does not exist'),
-        ("'t', 'few', columns=['x1'], key='id'", r'1990 of the 2000 rows of "t" have no partner in "few"'),
-        ("'t', 'text', columns=['x1'], key='id'", r'column "x1" is of type DOUBLE in "t" and of type VARCHAR in "text"; they cannot be compared'),
-        ("'t', 'nan', columns=['x1'], key='id'", r'column "x1" holds NaN or infinity'),
-        ("'t', 'r', columns=['x1'], key='id', method='guess'", r"method takes one of 'distance', 'mahalanobis', 'probabilistic', got 'guess'"),
-        ("'t', 'r', columns=['x1'], key='id', method='mahalanobis', standardise='own'", r"standardise is for method := 'distance'"),
-        ("'t', 'r', columns=['x1'], key='id', sample=0", r"sample must be at least 1"),
-        ("'t', 'r', columns=['x1'], key='id', detail='all'", r"detail takes one of 'columns', 'records'"),
-        ("'t', 'r', columns=['id'], key='id'", r'column "id" is in both key and columns'),
+        ("'t', 'r', conf=['x1','c'], key='id'", r'conf names column "c", which does not exist'),
+        ("'t', 'few', conf=['x1'], key='id'", r'1990 of the 2000 rows of "t" have no partner in "few"'),
+        ("'t', 'text', conf=['x1'], key='id'", r'column "x1" is of type DOUBLE in "t" and of type VARCHAR in "text"; they cannot be compared'),
+        ("'t', 'nan', conf=['x1'], key='id'", r'column "x1" holds NaN or infinity'),
+        ("'t', 'r', conf=['x1'], key='id', method='guess'", r"method takes one of 'distance', 'mahalanobis', 'probabilistic', got 'guess'"),
+        ("'t', 'r', conf=['x1'], key='id', method='mahalanobis', standardise='own'", r"standardise is for method := 'distance'"),
+        ("'t', 'r', conf=['x1'], key='id', sample=0", r"sample must be at least 1"),
+        ("'t', 'r', conf=['x1'], key='id', detail='all'", r"detail takes one of 'columns', 'records'"),
+        ("'t', 'r', conf=['id'], key='id'", r'column "id" is in both key and conf'),
         ("'bare', 'bare', key='id'", r"there is no column to compare that both tables have, beside the key"),
         ("'names', 'names', key='id'", r'column "name" is in both tables and has more than 100 values.* it may tell by itself who somebody is'),
-        ("'names', 'names', columns=['name'], key='id'", r'column "name" has 2000 different values, more than the 100'),
+        ("'names', 'names', conf=['name'], key='id'", r'column "name" has 2000 different values, more than the 100'),
     ],
 )  # fmt: skip
 def test_bad_input_is_told(con: duckdb.DuckDBPyConnection, table: np.ndarray, call: str, message: str) -> None:
@@ -204,7 +204,7 @@ def test_what_was_moved_as_a_whole_is_found_by_tables_standardised_by_themselves
 ) -> None:
     """Another unit and another origin hide nobody."""
     con.execute("CREATE TABLE moved AS SELECT id, 3 * x1 - 50 AS x1, x2 / 7 + 1 AS x2 FROM t")
-    call = "FROM record_linkage('t', 'moved', columns=['x1','x2'], key='id'{})"
+    call = "FROM record_linkage('t', 'moved', conf=['x1','x2'], key='id'{})"
     assert ask(call.format(""))[0]["linked_share"] < 0.01
     assert ask(call.format(", standardise='original'")) == ask(call.format(""))
     assert ask(call.format(", standardise='own'"))[0]["linked_share"] == pytest.approx(1)
@@ -213,10 +213,10 @@ def test_what_was_moved_as_a_whole_is_found_by_tables_standardised_by_themselves
 def test_keys_are_the_same_number_whatever_their_type(
     con: duckdb.DuckDBPyConnection, ask: Ask, table: np.ndarray
 ) -> None:
-    [row] = ask("FROM record_linkage('t', 'r', columns=['x1'], key='id')")
+    [row] = ask("FROM record_linkage('t', 'r', conf=['x1'], key='id')")
     for type_ in ("DOUBLE", "DECIMAL(9, 2)", "VARCHAR", "UTINYINT"):
         other = f"(SELECT id::{type_} AS id, x1 FROM r WHERE id < 200)"
-        [found] = ask(f"FROM record_linkage('(FROM t WHERE id < 200)', '{other}', columns=['x1'], key='id')")
+        [found] = ask(f"FROM record_linkage('(FROM t WHERE id < 200)', '{other}', conf=['x1'], key='id')")
         assert found["records"] == 200
     assert row["records"] == 2000
 
@@ -227,7 +227,7 @@ def test_a_key_that_is_spelt_in_two_ways_is_said_to_be(con: duckdb.DuckDBPyConne
     )
     con.execute("INSERT INTO t SELECT 'k' || i, i FROM range(9) s(i); INSERT INTO r SELECT upper(k), x FROM t")
     with pytest.raises(duckdb.InvalidInputException, match="keys that count as equal are spelt in different ways"):
-        con.execute("FROM record_linkage('t', 'r', columns=['x'], key='k')").fetchall()
+        con.execute("FROM record_linkage('t', 'r', conf=['x'], key='k')").fetchall()
 
 
 def test_what_would_take_hours_is_refused(

@@ -17,22 +17,22 @@ Ask = Callable[[str], list[dict[str, Any]]]
 CALL = "FROM release_check('t', '{}', conf=['x1', 'x2'], key='id'{})"
 # The same figures, asked of the functions themselves.
 DIRECT = {
-    "linkage": "SELECT linked_share FROM record_linkage('t', '{0}', columns=['x1', 'x2'], key='id')",
-    "linkage_own": "SELECT linked_share FROM record_linkage('t', '{0}', columns=['x1', 'x2'], key='id', standardise='own')",
-    "mahalanobis": "SELECT linked_share FROM record_linkage('t', '{0}', columns=['x1', 'x2'], key='id', method='mahalanobis')",
-    "probabilistic": "SELECT linked_share FROM record_linkage('t', '{0}', columns=['x1', 'x2'], key='id', method='probabilistic')",
+    "linkage": "SELECT linked_share FROM record_linkage('t', '{0}', conf=['x1', 'x2'], key='id')",
+    "linkage_own": "SELECT linked_share FROM record_linkage('t', '{0}', conf=['x1', 'x2'], key='id', standardise='own')",
+    "mahalanobis": "SELECT linked_share FROM record_linkage('t', '{0}', conf=['x1', 'x2'], key='id', method='mahalanobis')",
+    "probabilistic": "SELECT linked_share FROM record_linkage('t', '{0}', conf=['x1', 'x2'], key='id', method='probabilistic')",
     "cc_gain": "SELECT value FROM canonical_security('t', '{0}', conf=['x1', 'x2'], key='id') WHERE measure = 'cc_gain'",
     "cc_excess": "SELECT value FROM canonical_security('t', '{0}', conf=['x1', 'x2'], key='id') WHERE measure = 'cc_excess'",
     "cc_partial": "SELECT value FROM canonical_security('t', '{0}', conf=['x1', 'x2'], key='id') WHERE measure = 'cc_partial'",
     "r2_gain_kernel": "SELECT max(gain) FROM value_disclosure('t', '{0}', conf=['x1', 'x2'], key='id', model='kernel')",
-    "unchanged": "SELECT max(excess) FROM unchanged_values('t', '{0}', columns=['x1', 'x2'], key='id')",
+    "unchanged": "SELECT max(excess) FROM unchanged_values('t', '{0}', conf=['x1', 'x2'], key='id')",
     "r2_gain": "SELECT max(gain) FROM value_disclosure('t', '{0}', conf=['x1', 'x2'], key='id')",
     "r2": "SELECT max(r2_sy) FROM value_disclosure('t', '{0}', conf=['x1', 'x2'], key='id')",
-    "interval": "SELECT max(share) FROM interval_disclosure('t', '{0}', columns=['x1', 'x2'], key='id') WHERE \"window\" = 'rank'",
+    "interval": "SELECT max(share) FROM interval_disclosure('t', '{0}', conf=['x1', 'x2'], key='id') WHERE \"window\" = 'rank'",
     "averaging": "SELECT max(gain) FROM averaging_attack('t', '{0}', conf=['x1', 'x2'], key='id')",
-    "information_loss": "SELECT value FROM information_loss('t', '{0}', columns=['x1', 'x2'], key='id') WHERE component = 'information_loss'",
-    "mean": "SELECT max(abs(difference)) FROM moments_check('t', '{0}', columns=['x1', 'x2']) WHERE statistic = 'mean'",
-    "covariance": "SELECT max(abs(difference)) FROM moments_check('t', '{0}', columns=['x1', 'x2']) WHERE statistic = 'covariance'",
+    "information_loss": "SELECT value FROM information_loss('t', '{0}', conf=['x1', 'x2'], key='id') WHERE component = 'information_loss'",
+    "mean": "SELECT max(abs(difference)) FROM moments_check('t', '{0}', conf=['x1', 'x2']) WHERE statistic = 'mean'",
+    "covariance": "SELECT max(abs(difference)) FROM moments_check('t', '{0}', conf=['x1', 'x2']) WHERE statistic = 'covariance'",
 }
 
 

@@ -74,7 +74,7 @@ def test_a_constant_tells_nothing(con: duckdb.DuckDBPyConnection, ask: Ask) -> N
         ("'t', '(FROM t WHERE id > 3)', key='id'", r'4 of the 2000 rows of "t" have no partner'),
         ("'t', '(SELECT id, x::VARCHAR AS x FROM t)', key='id'", 'column "x" is of type DOUBLE in "t" and of type VARCHAR'),
         ("'(SELECT id, x::VARCHAR AS x FROM t)', 't', key='id'", 'column "x" is of type VARCHAR in .* and of type DOUBLE'),
-        ("'t', 't', columns=['y'], key='id'", 'columns names column "y", which does not exist'),
+        ("'t', 't', conf=['y'], key='id'", 'conf names column "y", which does not exist'),
     ],
 )  # fmt: skip
 def test_bad_input_is_told(t: duckdb.DuckDBPyConnection, call: str, message: str) -> None:

@@ -81,7 +81,7 @@ def others(report: Report, rows: int) -> None:
     """The rest of the functions, by time."""
     rows = min(rows, OTHERS)
     report.section(f"{rows:,} rows of {SHAPE} and their release, in memory")
-    conf, columns = "conf=['x1','x2'], nonconf=['s1','s2']", "columns=['x1','x2']"
+    conf, columns = "conf=['x1','x2'], nonconf=['s1','s2']", "conf=['x1','x2']"
     calls = {
         "value_disclosure": f"value_disclosure('original', 'release', {conf}, key='id')",
         "mse_security, kernel": f"mse_security('original', 'release', {conf}, key='id', model='kernel')",

@@ -9,7 +9,7 @@ from tests.benchmarks.tables import NARROW, Shape, database, make, mask_call
 from tests.benchmarks.timing import REPEATS, created
 
 MOST_ROWS = 1_000_000
-SWAP = {"rank_swap_mask, p 14": Case("rank_swap_mask", ", p := 14", most=30)}
+SWAP = {"rank_swap_mask, reach 14": Case("rank_swap_mask", ", reach := 14", most=30)}
 SDCMICRO_SWAP = 42.0  # seconds of sdcMicro's rankSwap for a million rows of three columns, as published
 SWAP_SCRIPT = f"""{THREE_COLUMNS}
 cat(system.time(rankSwap(d, variables = names(d), TopPercent = 0, BottomPercent = 0, P = 14))[["elapsed"]])
@@ -26,7 +26,7 @@ CENSUS_ROWS, CENSUS_COLUMNS, NETWORK_SECONDS = 1_080, 13, 10.0
 def swap(report: Report, rows: int) -> None:
     """Rank swapping in a file and in memory."""
     rows = min(rows, MOST_ROWS)
-    found = in_both(report, rows, NARROW, SWAP, repeats=3)["memory"]["rank_swap_mask, p 14"]
+    found = in_both(report, rows, NARROW, SWAP, repeats=3)["memory"]["rank_swap_mask, reach 14"]
     measured = r_seconds(SWAP_SCRIPT.format(rows=rows))
     published = f"published: {SDCMICRO_SWAP:g} s per {MOST_ROWS:,} rows"
     if isinstance(measured, str):

@@ -12,7 +12,7 @@ def test_families_names_and_other_parameters() -> None:
     assert len(chosen(["onn", "rs", "mic"])) == len(METHODS) == 24
     assert [method.name for method in chosen(["RS-14", "rs"])] == ["RS-14", "RS-12", "RS-13", "RS-15", "RS-17"]
     [swap, group] = chosen(["RS-2.5", "MIC2m7"])
-    assert (swap.mask, swap.parameters, swap.by_chance) == ("rank_swap_mask", "p := 2.5", True)
+    assert (swap.mask, swap.parameters, swap.by_chance) == ("rank_swap_mask", "reach := 2.5", True)
     assert (group.mask, group.parameters, group.by_chance) == ("microaggregate_mask", "k := 7, variables := 2", False)
 
 

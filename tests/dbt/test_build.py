@@ -115,7 +115,7 @@ def test_masks_keep_what_they_promise(built: Path) -> None:
     with opened(built) as con:
         farthest = con.execute(
             "SELECT max(abs(difference)) FROM moments_check('stg_customers', 'masked_customers', "
-            "columns := ['income', 'spending', 'debt', 'age', 'region', 'plan'])"
+            "conf := ['income', 'spending', 'debt', 'age', 'region', 'plan'])"
         ).fetchall()
         assert farthest[0][0] < 1e-9
         unchanged = "SELECT count(*) FROM stg_customers o JOIN masked_customers m USING (id) WHERE o.income = m.income"

@@ -123,7 +123,7 @@ def test_questions_of_the_macros() -> None:
         "columns": [{"id": "INTEGER", "x": "DOUBLE", "y": "DOUBLE"}, {"id": "INTEGER", "x": "DOUBLE", "z": "DOUBLE"}]
     }
     statement = json.loads(answer("release", json.dumps(there | {"given": told | {"nonconf": ["y"]}})))["sql"]
-    assert f"moments_check('o', {masked}, columns := ['x'])" in statement  # y is not released
+    assert f"moments_check('o', {masked}, conf := ['x'])" in statement  # y is not released
     assert "copy: z repeats x" in statement
     without = json.loads(answer("release", json.dumps(request | {"given": told | {"moments": False}})))["sql"]
     assert "moments_check" not in without

@@ -20,7 +20,7 @@ def test_every_mask_of_the_registry_has_a_short_name() -> None:
 
 
 def test_roles_are_the_parameters_that_take_columns() -> None:
-    assert roles_of(masks()["egadp"]) == ["conf", "nonconf", "by", "key", "drop"]
+    assert roles_of(masks()["egadp"]) == ["conf", "nonconf", "strata", "key", "drop"]
     assert roles_of(masks()["anatomy"]) == ["qi", "sensitive", "keep", "key"]
 
 
@@ -116,7 +116,7 @@ def test_the_statement_is_what_the_mask_takes(con: duckdb.DuckDBPyConnection) ->
     meta = {
         "mask": "sufficiency",
         "conf": ['x "1"', "x2"],
-        "by": "by",
+        "strata": "by",
         "nonconf": [],
         "key": ["id"],
         "alpha": {"x2": 0.5, 'x "1"': 0},

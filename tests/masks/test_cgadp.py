@@ -66,7 +66,7 @@ def test_every_group_has_its_own_quantiles_and_relation(con: duckdb.DuckDBPyConn
     s = rng.normal(size=900)
     x = np.exp(np.array([1, -1, 0])[group] * s + 0.5 * rng.normal(size=900)) + 1000 * group
     insert(con, "t", ["part", "s", "x"], np.column_stack([group, s, x]))
-    call = "cgadp_mask('t', conf=['x'], nonconf=['s'], \"by\"=['part'], key='id')"
+    call = "cgadp_mask('t', conf=['x'], nonconf=['s'], strata=['part'], key='id')"
     released = matrix(con, f"SELECT x FROM {call} ORDER BY id")[:, 0]
     for each in range(3):
         here = group == each

@@ -25,7 +25,7 @@ NEEDS = {
     "noise_mask": ", level=0.1",
     "kim_mask": ", level=0.1",
     "microaggregate_mask": ", k=5",
-    "rank_swap_mask": ", p=10",
+    "rank_swap_mask": ", reach=10",
     "sufficiency_mask": ", alpha=0.5",
 }
 
@@ -130,7 +130,7 @@ def test_the_same_rows_from_one_thread_or_two_in_any_order_at_any_time(
 def test_by_keeps_every_group_and_the_union(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
     customers.execute("CREATE TABLE t AS SELECT *, if(id % 7 < 2, NULL, id % 7 < 5) AS part FROM customers")
     query = "SELECT s1, s2, x1, x2 FROM {} WHERE {} ORDER BY id"
-    released = call(mask, "t", more=", key=id, nonconf=[s1, s2], \"by\"=['region', part]")
+    released = call(mask, "t", more=", key=id, nonconf=[s1, s2], strata=['region', part]")
     groups = ["true"] + [
         f"region = '{r}' AND part IS NOT DISTINCT FROM {p}" for r in ("east", "west") for p in ("true", "NULL")
     ]

@@ -160,7 +160,7 @@ def test_three_banks_in_one_call(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(
         """
         CREATE TABLE release AS FROM egadp_mask('bank', conf := ['x1','x2','x3'], nonconf := ['s1','s2','s3'],
-                                                by := ['bank_no'], key := 'id')
+                                                strata := ['bank_no'], key := 'id')
         """
     )
     assert_banks(values, banks, matrix(con, "SELECT s1, s2, s3, x1, x2, x3 FROM release ORDER BY id"))

@@ -261,7 +261,7 @@ def test_ppduck_loads_it_too() -> None:
         assert_same_moments(numbers(con, "customers"), numbers(con, CALL))
         con.execute(f"CREATE TABLE released AS FROM {CALL}")
         worst = con.execute(
-            "SELECT max(difference) FROM moments_check('customers', 'released', columns=['x1','X 2','s1','s2'])"
+            "SELECT max(difference) FROM moments_check('customers', 'released', conf=['x1','X 2','s1','s2'])"
         ).fetchone()
         [(taken,)] = con.execute(
             "SELECT parameters FROM duckdb_functions() WHERE function_name = 'egadp_plain'"

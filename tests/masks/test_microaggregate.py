@@ -25,7 +25,7 @@ def test_sums_of_squares_on_census_come_out_as_printed(
     con.execute(f"CREATE TABLE t AS SELECT row_number() OVER () AS id, * FROM '{reference_data}/census.parquet'")
     con.execute(f"CREATE TABLE r AS FROM microaggregate_mask('t', conf={COLUMNS}, k={k}, key='id')")
     [(found,)] = con.execute(
-        f"SELECT value FROM information_loss('t', 'r', columns={COLUMNS}, key='id') WHERE component = 'squared_error'"
+        f"SELECT value FROM information_loss('t', 'r', conf={COLUMNS}, key='id') WHERE component = 'squared_error'"
     ).fetchall()
     assert round(found, 4) == printed
 
@@ -75,7 +75,7 @@ def test_scales_do_not_matter_and_groups_are_separate(con: duckdb.DuckDBPyConnec
     plain = matrix(con, "SELECT x, y FROM microaggregate_mask('t', conf=['x', 'y'], k=5, key='id') ORDER BY id")
     scaled = matrix(con, "SELECT x, y FROM microaggregate_mask('scaled', conf=['x', 'y'], k=5, key='id') ORDER BY id")
     np.testing.assert_allclose(plain * [1000, 0.001] + [7, 0], scaled, atol=1e-9)
-    by = "microaggregate_mask('scaled', conf=['x', 'y'], k=5, key='id', \"by\"=['g'])"
+    by = "microaggregate_mask('scaled', conf=['x', 'y'], k=5, key='id', strata=['g'])"
     for g in (0, 1):
         alone = f"microaggregate_mask('(FROM scaled WHERE g = {g})', conf=['x', 'y'], k=5, key='id')"
         one, other = (matrix(con, f"SELECT x, y FROM {f} WHERE g = {g} ORDER BY id") for f in (by, alone))
@@ -121,7 +121,7 @@ def test_very_many_rows_are_grouped_in_parts_and_said_to_be(
         ("'t', conf=['x', 'y'], k=3, variables=[['x']]", 'variables leaves out "y"; every conf column is in one'),
         ("'t', conf=['x', 'y'], k=3, variables=[['x', 'y'], ['x']]", 'variables names column "x" twice'),
         ("'t', conf=['x'], k=3, method='fast'", "method takes one of 'mdav', got 'fast'"),
-        ("'t', conf=['x'], k=20, \"by\"=['g']", r"k is 20, and 3[34] rows in the group g = \d make no two groups of 20; take a smaller k, or merge small groups"),
+        ("'t', conf=['x'], k=20, strata=['g']", r"k is 20, and 3[34] rows in the group g = \d make no two groups of 20; take a smaller k, or merge small groups"),
     ],
 )  # fmt: skip
 def test_bad_input_is_told(con: duckdb.DuckDBPyConnection, call: str, message: str) -> None:

@@ -379,7 +379,7 @@ def test_every_group_is_masked_by_itself(con: duckdb.DuckDBPyConnection, variant
     x = np.array([-1, 1, 0])[group] * s**2 + rng.normal(size=900) + 100 * group
     insert(con, "t", ["part", "s", "x"], np.column_stack([group, s, x]))
     con.execute("CREATE OR REPLACE TABLE t AS SELECT * REPLACE (nullif(part, 2) AS part) FROM t")
-    call = f"nm_egadp_mask('t', conf=['x'], nonconf=['s'], \"by\"=['part'], key='id', variant={variant})"
+    call = f"nm_egadp_mask('t', conf=['x'], nonconf=['s'], strata=['part'], key='id', variant={variant})"
     released = matrix(con, f"SELECT x FROM {call} ORDER BY id")[:, 0]
     for each, sign in enumerate((-1, 1, 0)):
         here = group == each
@@ -466,16 +466,16 @@ def test_more_rows_than_the_exact_model_takes(con: duckdb.DuckDBPyConnection) ->
         ("DELETE FROM t WHERE id >= 29", "", r"29 complete rows are too few to learn a relation from; at least 30 are needed\. "
          r"Use egadp_mask for so few rows\."),
         ("UPDATE t SET x2 = NULL WHERE id >= 20", "", r"20 complete rows are too few to learn a relation from"),
-        ("DELETE FROM t WHERE region = 'west' AND id > 30", ", \"by\"=['region']",
+        ("DELETE FROM t WHERE region = 'west' AND id > 30", ", strata=['region']",
          r"7 complete rows in the group region = west are too few to learn.*or merge small groups"),
         ("DELETE FROM t", "", r"0 (complete )?rows"),
         ("UPDATE t SET x1 = NULL", "", r"0 (complete )?rows"),
         ("UPDATE t SET x1 = s1 * s1", ", nonconf=['s1', 's2']", r'conf column "x1" is a function of the nonconf columns, so its masked'),
         ("UPDATE t SET x1 = 2 * s1 + s2", ", nonconf=['s1', 's2']", r'conf column "x1" is a function of the nonconf columns'),
-        ("UPDATE t SET x1 = if(region = 'west', 731.25, s1 * s1)", ", \"by\"=['member'], nonconf=['s1', 'region']",
+        ("UPDATE t SET x1 = if(region = 'west', 731.25, s1 * s1)", ", strata=['member'], nonconf=['s1', 'region']",
          r'conf column "x1" is a function of the nonconf columns in the group member = '),
         ("UPDATE t SET x1 = 731.25", "", r'conf column "x1" is constant; there is nothing to mask in it'),
-        ("UPDATE t SET x1 = 731.25 WHERE region = 'west'", ", \"by\"=['region']",
+        ("UPDATE t SET x1 = 731.25 WHERE region = 'west'", ", strata=['region']",
          r'conf column "x1" is constant in the group region = west'),
         ("UPDATE t SET s1 = 731.25", "", r'nonconf column "s1" is constant and explains nothing; leave it out of nonconf'),
         ("UPDATE t SET s1 = NULL WHERE id < 7", "", r'nonconf column "s1" has NULL in 7 of 1000 rows\. Leave the column'),

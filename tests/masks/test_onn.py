@@ -13,7 +13,7 @@ from tests.assess.census import COLUMNS
 from tests.laws import insert, matrix
 
 pytestmark = pytest.mark.core
-SCORE = f"SELECT measure, value FROM protection_score('t', 'r', columns={COLUMNS}, key='id', known=7)"
+SCORE = f"SELECT measure, value FROM protection_score('t', 'r', conf={COLUMNS}, key='id', known=7)"
 
 
 @pytest.mark.long
@@ -91,7 +91,7 @@ def test_values_that_come_out_as_good_as_unmasked_are_warned_of(con: duckdb.Duck
 
 def test_a_temporary_table_needs_no_more_names(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE TEMP TABLE scratch AS SELECT i AS id, sin(i) AS x FROM range(300) r(i)")
-    for mask in ("onn_mask('scratch', conf=['x'])", "rank_swap_mask('scratch', conf=['x'], p=10)",
+    for mask in ("onn_mask('scratch', conf=['x'])", "rank_swap_mask('scratch', conf=['x'], reach=10)",
                  "microaggregate_mask('scratch', conf=['x'], k=5)"):  # fmt: skip
         assert len(con.execute(f"FROM {mask}").fetchall()) == 300
     with pytest.raises(duckdb.CatalogException, match="scrach does not exist"):
@@ -134,7 +134,7 @@ def test_the_same_release_is_the_same_and_another_is_another(con: duckdb.DuckDBP
         ("'t', conf=['x'], hidden=2.5", "hidden takes a whole number from 1 to 1,000, got 2.5"),
         ("'t', conf=['name']", 'conf names column "name" of type VARCHAR; only numeric columns'),
         ("'t', conf=['same']", 'conf column "same" is constant; there is nothing to mask in it'),
-        ("'t', conf=['x'], \"by\"=['g'], partitions=40", "partitions is 40, and there are only 3[34] values in the group g = "),
+        ("'t', conf=['x'], strata=['g'], partitions=40", "partitions is 40, and there are only 3[34] values in the group g = "),
         ("'t', conf=['x'], partition=4", "there is no parameter 'partition'. Did you mean \"partitions\""),
     ],
 )  # fmt: skip

@@ -27,7 +27,7 @@ def test_values_stay_and_ranks_move_within_p_percent(
 ) -> None:
     data = np.random.default_rng(seed).normal(size=(n, 2))
     insert(con, "t", ["x", "y"], data)
-    released = matrix(con, f"SELECT x, y FROM rank_swap_mask('t', conf=['x', 'y'], p={p!r}, key='id') ORDER BY id")
+    released = matrix(con, f"SELECT x, y FROM rank_swap_mask('t', conf=['x', 'y'], reach={p!r}, key='id') ORDER BY id")
     for before, after in zip(data.T, released.T, strict=True):
         assert (np.sort(before) == np.sort(after)).all()
         moved = np.abs(ranks(before) - ranks(after))
@@ -40,14 +40,14 @@ def test_columns_are_swapped_independently(con: duckdb.DuckDBPyConnection) -> No
     """Equal columns come out as different ones."""
     con.execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS x, sin(i) AS y FROM range(1000) r(i)")
     [(same,)] = con.execute(
-        "SELECT count(*) FILTER (x = y) FROM rank_swap_mask('t', conf=['x', 'y'], p=20, key='id')"
+        "SELECT count(*) FILTER (x = y) FROM rank_swap_mask('t', conf=['x', 'y'], reach=20, key='id')"
     ).fetchall()
     assert same < 30
 
 
 def test_displacements_are_spread_over_the_reach(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE TABLE t AS SELECT i AS id, i AS x FROM range(20000) r(i)")
-    moved = matrix(con, "SELECT abs(x - id) FROM rank_swap_mask('t', conf=['x'], p=10, key='id')")[:, 0]
+    moved = matrix(con, "SELECT abs(x - id) FROM rank_swap_mask('t', conf=['x'], reach=10, key='id')")[:, 0]
     shares = np.histogram(moved, bins=5, range=(0, 2000))[0] / 20000
     assert moved.max() == pytest.approx(2000, abs=5)
     assert (shares > 0.12).all(), "every distance within the reach occurs"
@@ -60,15 +60,15 @@ def test_ties_types_and_nulls(con: duckdb.DuckDBPyConnection) -> None:
                9007199254740993 + i AS large FROM range(600) r(i)
         """
     )
-    released = con.sql("FROM rank_swap_mask('t', conf=['few', 'money', 'large'], p=10, key='id')")
+    released = con.sql("FROM rank_swap_mask('t', conf=['few', 'money', 'large'], reach=10, key='id')")
     assert released.types == con.sql("FROM t").types
     for column in ("few", "money", "large"):
         query = f"SELECT {column}, count(*) FROM {{}} GROUP BY ALL ORDER BY ALL"
-        after = "rank_swap_mask('t', conf=['few', 'money', 'large'], p=10, key='id')"
+        after = "rank_swap_mask('t', conf=['few', 'money', 'large'], reach=10, key='id')"
         assert con.execute(query.format(after)).fetchall() == con.execute(query.format("t")).fetchall()
     [(moved,)] = con.execute(
         "SELECT count(*) FILTER ((r.few IS NULL) <> (t.few IS NULL)) "
-        "FROM t JOIN rank_swap_mask('t', conf=['few'], p=10, key='id') r USING (id)"
+        "FROM t JOIN rank_swap_mask('t', conf=['few'], reach=10, key='id') r USING (id)"
     ).fetchall()
     assert moved == 0, "NULL stays NULL"
 
@@ -79,7 +79,7 @@ def test_rows_without_a_key_that_are_alike_are_always_swapped_alike(con: duckdb.
         "CREATE TABLE t AS SELECT i AS id, (hash(i) % 1000)::INTEGER AS x, (hash(i + 7) % 500)::INTEGER AS y FROM range(200000) r(i)"
     )
     con.execute("CREATE VIEW v AS FROM t; SET threads = 2")
-    query = "SELECT bit_xor(hash(id, x, y)) FROM rank_swap_mask('v', conf=['x', 'y'], p=10)"
+    query = "SELECT bit_xor(hash(id, x, y)) FROM rank_swap_mask('v', conf=['x', 'y'], reach=10)"
     assert len({con.execute(query).fetchall()[0] for _ in range(3)}) == 1
 
 
@@ -88,13 +88,13 @@ def test_groups_are_swapped_by_themselves(con: duckdb.DuckDBPyConnection) -> Non
         "CREATE TABLE t AS SELECT i AS id, if(i % 3 = 0, NULL, i % 3) AS g, 1000 * (i % 3) + sin(i) AS x FROM range(300) r(i)"
     )
     query = "SELECT g, list(x ORDER BY x) FROM {} GROUP BY g ORDER BY g"
-    released = "rank_swap_mask('t', conf=['x'], p=10, \"by\"=['g'], key='id')"
+    released = "rank_swap_mask('t', conf=['x'], reach=10, strata=['g'], key='id')"
     assert con.execute(query.format(released)).fetchall() == con.execute(query.format("t")).fetchall()
 
 
 def test_the_same_release_is_the_same_and_another_is_another(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS x, cos(i) AS y FROM range(500) r(i)")
-    query = "SELECT x FROM rank_swap_mask('t', conf={}, p={}, key='id') ORDER BY id"
+    query = "SELECT x FROM rank_swap_mask('t', conf={}, reach={}, key='id') ORDER BY id"
     first = matrix(con, query.format("['x', 'y']", 10))
     assert (first == matrix(con, query.format("['y', 'x']", 10.0))).all(), "however it is written"
     assert (first != matrix(con, query.format("['x', 'y']", 11))).mean() > 0.9
@@ -112,10 +112,10 @@ def test_information_lost_on_census_is_in_the_range_of_the_literature(
     found = []
     for seed in range(2):
         con.execute(
-            f"CREATE OR REPLACE TABLE r AS FROM rank_swap_mask('t', conf={COLUMNS}, p={p}, key='id', seed={seed})"
+            f"CREATE OR REPLACE TABLE r AS FROM rank_swap_mask('t', conf={COLUMNS}, reach={p}, key='id', seed={seed})"
         )
         [(loss,)] = con.execute(
-            f"SELECT value FROM information_loss('t', 'r', columns={COLUMNS}, key='id') WHERE component = 'information_loss'"
+            f"SELECT value FROM information_loss('t', 'r', conf={COLUMNS}, key='id') WHERE component = 'information_loss'"
         ).fetchall()
         found.append(loss)
     assert np.mean(found) == pytest.approx(figure, abs=3 * 2.3 * np.sqrt(1 + 1 / 2))
@@ -124,16 +124,17 @@ def test_information_lost_on_census_is_in_the_range_of_the_literature(
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("'t', conf=['x'], p=0", "p must be above 0 and at most 100, got 0"),
-        ("'t', conf=['x'], p=100.5", "p must be above 0 and at most 100, got 100.5"),
-        ("'t', conf=['x'], p='a'", "p takes a number above 0 and at most 100, got 'a'"),
-        ("'t', conf=['x']", "parameter 'p' is missing: how far a value may move, in % of the ranks"),
-        ("'t', conf=['x'], p=1", 'p = 1 % of the 100 values of conf column "x" is a reach of 1 ranks, .* take p of at least 4'),
-        ("'t', conf=['name'], p=10", 'conf names column "name" of type VARCHAR; only numeric columns'),
-        ("'t', conf=['same'], p=10", 'conf column "same" is constant; there is nothing to mask in it'),
-        ("'t', conf=['few'], p=100", 'conf column "few" has 2 values, and fewer than 4 cannot be swapped'),
-        ("'t', conf=['x'], p=10, round=true", "there is no parameter 'round'"),
-        ("'t', conf=['x'], p=10, nonconf=['id']", "there is no parameter 'nonconf'"),
+        ("'t', conf=['x'], reach=0", "reach must be from 1 to 100: reach is in per cent of the ranks.*, got 0"),
+        ("'t', conf=['x'], reach=0.14", "reach must be from 1 to 100: reach is in per cent of the ranks.*, got 0.14"),
+        ("'t', conf=['x'], reach=100.5", "reach must be from 1 to 100.*, got 100.5"),
+        ("'t', conf=['x'], reach='a'", "reach takes a number from 1 to 100, got 'a'"),
+        ("'t', conf=['x']", "parameter 'reach' is missing: how far a value may move, in % of the ranks"),
+        ("'t', conf=['x'], reach=1", 'reach = 1 % of the 100 values of conf column "x" is 1 ranks, .* take a reach of at least 4'),
+        ("'t', conf=['name'], reach=10", 'conf names column "name" of type VARCHAR; only numeric columns'),
+        ("'t', conf=['same'], reach=10", 'conf column "same" is constant; there is nothing to mask in it'),
+        ("'t', conf=['few'], reach=100", 'conf column "few" has 2 values, and fewer than 4 cannot be swapped'),
+        ("'t', conf=['x'], reach=10, round=true", "there is no parameter 'round'"),
+        ("'t', conf=['x'], reach=10, nonconf=['id']", "there is no parameter 'nonconf'"),
     ],
 )  # fmt: skip
 def test_bad_input_is_told(con: duckdb.DuckDBPyConnection, call: str, message: str) -> None:

@@ -104,7 +104,7 @@ def test_refused_is_what_the_hat_matrix_says(
 
 def test_every_group_has_its_own_leverage(pay: duckdb.DuckDBPyConnection) -> None:
     """Row 5 is of the second half, in which alone it is refused; and where it has company it is not."""
-    masked = "egadp_mask('{}', conf := ['x'], nonconf := ['gross', 'net'], by := ['half'], key := 'id')"
+    masked = "egadp_mask('{}', conf := ['x'], nonconf := ['gross', 'net'], strata := ['half'], key := 'id')"
     with pytest.raises(duckdb.InvalidInputException, match=rf"{APART} in the group half = 1, so that"):
         pay.execute(f"FROM {masked.format('pay')}")
     pay.execute("UPDATE pay SET net = net + sin(id * 3.1) WHERE half = 0; UPDATE pay SET half = NULL WHERE half = 1")

@@ -125,7 +125,7 @@ def test_every_group_is_shuffled_by_itself(con: duckdb.DuckDBPyConnection) -> No
     x = np.array([1, -1, 0])[group] * s + 0.5 * rng.normal(size=900) + 100 * group
     insert(con, "t", ["part", "s", "x"], np.column_stack([group, s, x]))
     con.execute("CREATE OR REPLACE TABLE t AS SELECT * REPLACE (nullif(part, 2) AS part) FROM t")
-    call = "shuffle_mask('t', conf=['x'], nonconf=['s'], \"by\"=['part'], key='id')"
+    call = "shuffle_mask('t', conf=['x'], nonconf=['s'], strata=['part'], key='id')"
     released = matrix(con, f"SELECT x FROM {call} ORDER BY id")[:, 0]
     for each in range(3):
         here = group == each
@@ -186,10 +186,10 @@ def test_a_tent_is_lost(con: duckdb.DuckDBPyConnection) -> None:
     [
         ("UPDATE t SET x1 = exp(s1)", "", r'conf column "x1" follows the nonconf columns in every rank, so its masked'),
         ("UPDATE t SET x1 = -s1 * s1 * s1", "", r'conf column "x1" follows the nonconf columns in every rank'),
-        ("UPDATE t SET x1 = exp(s1) WHERE region = 'west'", ", \"by\"=['region'], nonconf=['s1']",
+        ("UPDATE t SET x1 = exp(s1) WHERE region = 'west'", ", strata=['region'], nonconf=['s1']",
          r'conf column "x1" follows the nonconf columns in the group region = west in every rank'),
         ("UPDATE t SET x1 = 731.25", "", r'conf column "x1" is constant; there is nothing to mask in it'),
-        ("UPDATE t SET x1 = 731.25 WHERE region = 'west'", ", \"by\"=['region']",
+        ("UPDATE t SET x1 = 731.25 WHERE region = 'west'", ", strata=['region']",
          r'conf column "x1" is constant in the group region = west'),
         ("UPDATE t SET s1 = 731.25", "", r'nonconf column "s1" is constant and explains nothing; leave it out of nonconf'),
         ("UPDATE t SET s1 = NULL WHERE id < 7", "", r'nonconf column "s1" has NULL in 7 of 1000 rows\. Leave the column'),

@@ -32,7 +32,7 @@ def patients(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     return con
 
 
-ASK = "SELECT risk, minimum, unmasked FROM attribute_disclosure('patients', qi='gender', sensitive='disease', {}, weight='n') WHERE gender = 'Female' AND value = 'Cancer'"
+ASK = "SELECT risk, minimum, unmasked FROM attribute_disclosure('patients', qi='gender', sensitive='disease', {}, count='n') WHERE gender = 'Female' AND value = 'Cancer'"
 
 
 @pytest.mark.parametrize(
@@ -127,10 +127,10 @@ def test_the_domain_is_that_of_the_mask(con: duckdb.DuckDBPyConnection) -> None:
 
 def test_weights_need_not_be_whole_but_must_be_numbers(patients: duckdb.DuckDBPyConnection) -> None:
     patients.execute("CREATE TABLE fractions AS SELECT gender, disease, n / 10 AS n FROM patients")
-    ask = "SELECT n, risk FROM attribute_disclosure('{}', qi='gender', sensitive='disease', p=0.9, weight='n')"
+    ask = "SELECT n, risk FROM attribute_disclosure('{}', qi='gender', sensitive='disease', p=0.9, count='n')"
     whole, tenth = (patients.execute(ask.format(table)).fetchall() for table in ("patients", "fractions"))
     assert [(10 * n, risk) for n, risk in tenth] == [pytest.approx(row) for row in whole]
-    total = "SELECT records, mean_risk FROM attribute_disclosure('{}', qi='gender', sensitive='disease', p=0.9, weight='n', per='maximum')"
+    total = "SELECT records, mean_risk FROM attribute_disclosure('{}', qi='gender', sensitive='disease', p=0.9, count='n', per='maximum')"
     one, two = (patients.execute(total.format(table)).fetchone() for table in ("patients", "fractions"))
     assert (10 * two[0], two[1]) == pytest.approx(one)
     for bad in ("NULL", "'-1'", "'inf'", "'many'"):
@@ -140,8 +140,8 @@ def test_weights_need_not_be_whole_but_must_be_numbers(patients: duckdb.DuckDBPy
             )
         )
         for call in (
-            "attribute_disclosure('{}', qi='gender', sensitive='disease', p=0.9, weight='n')",
-            "rr_optimize('{}', qi='gender', sensitive='disease', l=2, weight='n')",
+            "attribute_disclosure('{}', qi='gender', sensitive='disease', p=0.9, count='n')",
+            "rr_optimize('{}', qi='gender', sensitive='disease', l=2, count='n')",
         ):
             with pytest.raises(
                 duckdb.InvalidInputException, match='weight "n" holds NULL, a negative number or what is no number'

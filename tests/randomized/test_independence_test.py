@@ -16,7 +16,7 @@ pytestmark = pytest.mark.core
 
 def test_one_row_of_answers(con: duckdb.DuckDBPyConnection) -> None:
     coil.table(con, "coil", "AB", coil.AB)
-    found = con.execute("FROM independence_test('coil', 'A', 'B', weight='n')").fetchdf().iloc[0]
+    found = con.execute("FROM independence_test('coil', 'A', 'B', count='n')").fetchdf().iloc[0]
     expected = chi2_contingency(np.array(coil.AB).reshape(2, 2), correction=False)
     likelihood = chi2_contingency(np.array(coil.AB).reshape(2, 2), correction=False, lambda_="log-likelihood")
     assert (found.chi2, found.g2) == pytest.approx((expected.statistic, likelihood.statistic))
@@ -29,7 +29,7 @@ def test_one_row_of_answers(con: duckdb.DuckDBPyConnection) -> None:
 
 def test_given_columns_are_strata(con: duckdb.DuckDBPyConnection) -> None:
     coil.table(con, "coil", "ABE", coil.ABE)
-    found = con.execute("SELECT chi2, df FROM independence_test('coil', 'B', 'E', given=['A'], weight='n')").fetchone()
+    found = con.execute("SELECT chi2, df FROM independence_test('coil', 'B', 'E', given=['A'], count='n')").fetchone()
     table = np.array(coil.ABE).reshape(2, 2, 2)
     assert found == (pytest.approx(sum(chi2_contingency(part, correction=False).statistic for part in table)), 2)
     assert round(found[0], 2) == 2.28  # the model AB,AE of Table 4.4
@@ -154,7 +154,7 @@ def test_views_say_what_is_valid_and_what_is_lost(survey: duckdb.DuckDBPyConnect
         ("'gender', 'gender'", r'column "gender" is named twice'),
         ("'gender', 'id'", r'column "id" has more than 1,000 levels'),
         ("'gender', 'one'", r'column "one" has a single level; there is no test'),
-        ("'gender', 'disease', level=0.9", r"level must be from 0\.000001 to 0\.5, got 0\.9"),
+        ("'gender', 'disease', significance=0.9", r"significance must be from 0\.000001 to 0\.5, got 0\.9"),
         ("'gender', 'disease', given=['gender']", r'column "gender" is named twice'),
         ("'gender', 'disease', randomized=['age']", r'randomized names column "age", which the call is not about'),
     ],

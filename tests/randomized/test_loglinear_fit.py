@@ -40,9 +40,7 @@ def test_tables_4_2_to_4_4(
     coil.table(con, "coil", columns, getattr(coil, columns))
     coil.randomized(con, "published", "coil", dict(zip(columns, p, strict=True)))
     for model, figure in zip(models, printed, strict=True):
-        query = (
-            f"SELECT chi2, df, p_value FROM loglinear_fit('published', {list(columns)}, model='{model}', weight='n')"
-        )
+        query = f"SELECT chi2, df, p_value FROM loglinear_fit('published', {list(columns)}, model='{model}', count='n')"
         chi2, df, p_value = con.execute(query).fetchone()
         assert round(chi2, 2) == figure, model
         assert df == 7 - 3 - sum(len(part) == 2 for part in model.split(",")), model
@@ -54,16 +52,16 @@ def test_rows_and_weights_agree(con: duckdb.DuckDBPyConnection) -> None:
     coil.table(con, "coil", "ADG", coil.ADG)
     con.execute("CREATE TABLE people AS SELECT A, D, G FROM coil, range(coil.n::INTEGER)")
     g2, n, p_value_g2 = con.execute(
-        "SELECT g2, n, p_value_g2 FROM loglinear_fit('coil', ['A','D','G'], model='A,D,G', weight='n')"
+        "SELECT g2, n, p_value_g2 FROM loglinear_fit('coil', ['A','D','G'], model='A,D,G', count='n')"
     ).fetchone()
     assert (n, p_value_g2) == (5822, pytest.approx(chi2.sf(g2, 4), rel=1e-9))
-    weighed = con.execute("FROM loglinear_fit('coil', ['A','D','G'], model='AD,G', weight='n')").fetchall()
+    weighed = con.execute("FROM loglinear_fit('coil', ['A','D','G'], model='AD,G', count='n')").fetchall()
     assert con.execute("FROM loglinear_fit('people', ['A','D','G'], model='AD,G')").fetchall() == weighed
 
 
 def test_cells_of_a_decomposable_model_in_closed_form(con: duckdb.DuckDBPyConnection) -> None:
     coil.table(con, "coil", "ADG", coil.ADG)
-    found = con.execute("FROM loglinear_fit('coil', ['A','D','G'], 'AD,G', weight='n', cells=true)")
+    found = con.execute("FROM loglinear_fit('coil', ['A','D','G'], 'AD,G', count='n', cells=true)")
     assert [column[0] for column in found.description] == ["A", "D", "G", "observed", "fitted", "residual"]
     rows = np.array(found.fetchall(), dtype=float)
     table = np.array(coil.ADG, dtype=float).reshape(2, 2, 2)
@@ -105,7 +103,7 @@ def test_randomized_views_say_whether_a_model_is_preserved(con: duckdb.DuckDBPyC
         "CREATE TABLE clipped AS SELECT A, B, E, greatest(estimate, 0) AS w FROM rr_reconstruct('people_rr', ['A','B','E'])"
     )
     con.execute("CREATE TABLE scaled AS SELECT A, B, E, 5822 * w / (SELECT sum(w) FROM clipped) AS n FROM clipped")
-    by_hand = con.execute("SELECT chi2, n FROM loglinear_fit('scaled', ['A','B','E'], 'AB,AE', weight='n')").fetchone()
+    by_hand = con.execute("SELECT chi2, n FROM loglinear_fit('scaled', ['A','B','E'], 'AB,AE', count='n')").fetchone()
     assert (clipped[2], 5822) == pytest.approx(by_hand)
 
 
@@ -114,7 +112,7 @@ def test_expected_tables_give_the_original_model_back(con: duckdb.DuckDBPyConnec
     coil.table(con, "coil", "ABE", coil.ABE)
     coil.randomized(con, "published", "coil", {"A": 0.9, "B": 0.8, "E": 0.7})
     design = "p={'A': 0.9, 'B': 0.8, 'E': 0.7}"
-    whole = "SELECT fitted FROM loglinear_fit('{}', ['A','B','E'], 'ABE', weight='n', cells=true{})"
+    whole = "SELECT fitted FROM loglinear_fit('{}', ['A','B','E'], 'ABE', count='n', cells=true{})"
     np.testing.assert_allclose(
         con.execute(whole.format("published", f", {design}, reconstruct='mle'")).fetchnumpy()["fitted"],
         con.execute(whole.format("coil", "")).fetchnumpy()["fitted"],
@@ -134,15 +132,15 @@ BAD = [
     ("['A','D','X'], 'A,D,X'", r'columns names column "X", which does not exist'),
     ("['A','A'], 'A'", r'column "A" is named twice'),
     ("['A'], 'A'", r"a loglinear model needs two columns or more"),
-    ("['A','D'], 'AD', weight='A'", r'weight "A" is also one of the columns'),
-    ("['A','D'], 'AD', weight='m'", r'weight names column "m", which does not exist'),
+    ("['A','D'], 'AD', count='A'", r'count "A" is also one of the columns'),
+    ("['A','D'], 'AD', count='m'", r'count names column "m", which does not exist'),
     ("['A','D'], 'AD', reconstruct='mle', randomized=['A']", r"reconstruct needs p or matrix, or a view over rr_mask"),
     ("['A','D'], 'AD', randomized=['G']", r'randomized names column "G", which the call is not about'),
     ("['A','D'], 'AD', p=0.9, randomized=['A']", r"p and matrix tell which columns are randomized"),
     ("['A','D'], 'AD', reconstruct='mle', p=0.5", r"column \"A\" cannot be reconstructed: p = 1/2"),
     ("['A','one'], 'A*one'", r'column "one" has a single level; leave it out'),
     ("['A','id'], 'A,id'", r'column "id" has more than 1,000 levels, which is no category; cut it into classes in tbl'),
-    ("['A','wrong'], 'A,wrong', weight='minus'", r'weight "minus" holds NULL, a negative number or what is no number'),
+    ("['A','wrong'], 'A,wrong', count='minus'", r'count "minus" holds NULL, a negative number or what is no number'),
 ]
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.core
 
 def test_the_models_of_example_3(con: duckdb.DuckDBPyConnection) -> None:
     coil.table(con, "coil", "ADG", coil.ADG)
-    rows = con.execute("FROM loglinear_models('coil', ['A','D','G'], randomized=['A','D'], weight='n')").fetchall()
+    rows = con.execute("FROM loglinear_models('coil', ['A','D','G'], randomized=['A','D'], count='n')").fetchall()
     names = [row[0] for row in rows]
     assert names == ["A,D,G", "AD,G", "AG,D", "DG,A", "AD,AG", "AD,DG", "AG,DG", "AD,AG,DG", "ADG"]
     found = {row[0]: row[1:] for row in rows}
@@ -27,7 +27,7 @@ def test_the_models_of_example_3(con: duckdb.DuckDBPyConnection) -> None:
 def test_criteria_and_what_was_fitted(con: duckdb.DuckDBPyConnection) -> None:
     coil.table(con, "coil", "ADG", coil.ADG)
     rows = con.execute(
-        "SELECT g2, df, aic, bic, fitted_to FROM loglinear_models('coil', ['A','D','G'], weight='n')"
+        "SELECT g2, df, aic, bic, fitted_to FROM loglinear_models('coil', ['A','D','G'], count='n')"
     ).fetchall()
     for g2, df, aic, bic, fitted_to in rows:
         assert (aic, bic) == (pytest.approx(g2 - 2 * df), pytest.approx(g2 - df * math.log(5822)))
@@ -35,18 +35,18 @@ def test_criteria_and_what_was_fitted(con: duckdb.DuckDBPyConnection) -> None:
     coil.randomized(con, "published", "coil", {"A": 0.8, "D": 0.9, "G": 0.9})
     design = "p={'A': 0.8, 'D': 0.9, 'G': 0.9}"
     before = con.execute(
-        "SELECT model, fitted_to FROM loglinear_models('published', ['A','D','G'], weight='n') WHERE best"
+        "SELECT model, fitted_to FROM loglinear_models('published', ['A','D','G'], count='n') WHERE best"
     ).fetchall()
     assert before == [("AD,G", "rows as they are")]
     through = con.execute(
-        f"SELECT model, chi2, fitted_to FROM loglinear_models('published', ['A','D','G'], weight='n', {design}, reconstruct='mle')"
+        f"SELECT model, chi2, fitted_to FROM loglinear_models('published', ['A','D','G'], count='n', {design}, reconstruct='mle')"
     ).fetchall()
     one = con.execute(
-        f"SELECT chi2, fitted_to FROM loglinear_fit('published', ['A','D','G'], 'AD,AG', weight='n', {design}, reconstruct='mle')"
+        f"SELECT chi2, fitted_to FROM loglinear_fit('published', ['A','D','G'], 'AD,AG', count='n', {design}, reconstruct='mle')"
     ).fetchone()
     assert [row[1:] for row in through if row[0] == "AD,AG"] == [(pytest.approx(one[0]), one[1])]
     clipped = con.execute(
-        f"SELECT DISTINCT aic, bic, best, p_value FROM loglinear_models('published', ['A','D','G'], weight='n', {design}, reconstruct='clipped')"
+        f"SELECT DISTINCT aic, bic, best, p_value FROM loglinear_models('published', ['A','D','G'], count='n', {design}, reconstruct='clipped')"
     ).fetchall()
     assert clipped == [(None, None, None, None)]
 

@@ -60,7 +60,7 @@ def test_views_ranges_and_targets(survey: duckdb.DuckDBPyConnection) -> None:
             assert abs(estimate - truth[measure]) < 4 * error, measure
     width = "SELECT (upper - lower) / std_error FROM rr_association('survey_rr', 'gender', 'disease', {}) WHERE measure = 'chi2'"
     assert rows(survey, width.format("range='chebyshev'"))[0][0] == pytest.approx(2 * np.sqrt(20))
-    assert rows(survey, width.format("level=0.9"))[0][0] == pytest.approx(2 * 1.644854, rel=1e-6)
+    assert rows(survey, width.format("confidence=0.9"))[0][0] == pytest.approx(2 * 1.644854, rel=1e-6)
     error = "SELECT std_error FROM rr_association('survey_rr', 'gender', 'disease', target='{}') WHERE measure = 'chi2'"
     assert rows(survey, error.format("table")) < rows(survey, error.format("population"))
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.core
 
 def test_example_5_the_best_split_is_another_one(con: duckdb.DuckDBPyConnection) -> None:
     coil.table(con, "coil", "ABC", coil.ABC)
-    ask = "SELECT item, published, reconstructed, chosen, chosen_before, preserved FROM rr_classifier_check('{}', ['A','B'], 'C', weight='n'{}) WHERE task = 'gini'"
+    ask = "SELECT item, published, reconstructed, chosen, chosen_before, preserved FROM rr_classifier_check('{}', ['A','B'], 'C', count='n'{}) WHERE task = 'gini'"
     before = con.execute(ask.format("coil", "")).fetchall()
     assert [(item, round(value, 2), chosen) for item, value, _, chosen, *_ in before] == [
         ("A", 0.30, True),
@@ -37,7 +37,7 @@ def test_example_6_the_likelier_class_is_another_one(con: duckdb.DuckDBPyConnect
     coil.table(con, "coil", "AGH", coil.AGH)
     coil.randomized(con, "published", "coil", {"A": 0.6, "G": 0.6, "H": 1})
     ask = """SELECT class, published, reconstructed, chosen, chosen_before FROM rr_classifier_check('published', ['A','G'], 'H',
-             weight='n', p={'A': 0.6, 'G': 0.6, 'H': 1}) WHERE task = 'naive_bayes' AND item = 'A = 0, G = 1' ORDER BY class"""
+             count='n', p={'A': 0.6, 'G': 0.6, 'H': 1}) WHERE task = 'naive_bayes' AND item = 'A = 0, G = 1' ORDER BY class"""
     with pytest.warns(PpduckWarning, match="Results 13, 14"):
         rows = con.execute(ask).fetchall()
     assert [(of, round(now, 2), round(then, 2)) for of, now, then, *_ in rows] == [("0", 0.54, 0.31), ("1", 0.46, 0.69)]

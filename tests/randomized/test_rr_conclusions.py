@@ -119,14 +119,14 @@ def test_order_that_is_told(con: duckdb.DuckDBPyConnection) -> None:
         ("b", {"piatetsky_shapiro", "added_value"}),
     ):
         found = con.execute(
-            f"SELECT measure FROM rr_conclusions('coil', 'A', 'B', randomized='{who}', weight='n') WHERE order_of_pairs <> 'not kept'"
+            f"SELECT measure FROM rr_conclusions('coil', 'A', 'B', randomized='{who}', count='n') WHERE order_of_pairs <> 'not kept'"
         ).fetchall()
         assert {name for (name,) in found} == measures
 
 
 def test_example_1_cosine_may_rise_and_chi2_may_not(con: duckdb.DuckDBPyConnection) -> None:
     coil.table(con, "coil", "AD", [800, 1940, 1736, 1346])
-    read = "SELECT value, says FROM rr_conclusions('{}', 'A', 'D', weight='n') WHERE measure = '{}'"
+    read = "SELECT value, says FROM rr_conclusions('{}', 'A', 'D', count='n') WHERE measure = '{}'"
     (chi2, _), (cosine, _) = (con.execute(read.format("coil", name)).fetchone() for name in ("chi2", "cosine"))
     risen = False
     for p in (0.95, 0.8, 0.6, 0.3):
@@ -147,7 +147,7 @@ def test_example_2_the_order_of_odds_ratios_flips(con: duckdb.DuckDBPyConnection
     coil.randomized(con, "second_rr", "second", {"I": 0.8, "J": 0.8})
 
     def read(table: str, a: str, b: str, measure: str) -> float:
-        query = f"SELECT value FROM rr_conclusions('{table}', '{a}', '{b}', weight='n') WHERE measure = '{measure}'"
+        query = f"SELECT value FROM rr_conclusions('{table}', '{a}', '{b}', count='n') WHERE measure = '{measure}'"
         return float(con.execute(query).fetchone()[0])
 
     odds = [
@@ -165,7 +165,7 @@ def test_bounds_are_strengths(con: duckdb.DuckDBPyConnection) -> None:
     rows = {
         row[0]: row[1:]
         for row in con.execute(
-            "SELECT measure, value, at_least, says, std_error FROM rr_conclusions('t', 'a', 'b', weight='n')"
+            "SELECT measure, value, at_least, says, std_error FROM rr_conclusions('t', 'a', 'b', count='n')"
         ).fetchall()
     }
     value, at_least, says, error = rows["phi"]

@@ -29,10 +29,10 @@ def ask(con: duckdb.DuckDBPyConnection, query: str, more: str = "") -> list[tupl
 def test_the_same_as_rr_reconstruct(survey_rr: duckdb.DuckDBPyConnection, target: str, columns: list[str]) -> None:
     names = ", ".join(columns)
     found = ask(
-        survey_rr, f"SELECT {names}, count(*) FROM survey_rr GROUP BY {names}", f", target='{target}', level=0.9"
+        survey_rr, f"SELECT {names}, count(*) FROM survey_rr GROUP BY {names}", f", target='{target}', confidence=0.9"
     )
     wanted = survey_rr.execute(
-        f"SELECT {names}, count, 6000 * std_error, 6000 * lower, 6000 * upper FROM rr_reconstruct('survey_rr', {columns}, target='{target}', level=0.9)"
+        f"SELECT {names}, count, 6000 * std_error, 6000 * lower, 6000 * upper FROM rr_reconstruct('survey_rr', {columns}, target='{target}', confidence=0.9)"
     ).fetchall()
     assert len(found) == len(wanted)
     size = len(columns)

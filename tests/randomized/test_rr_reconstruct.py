@@ -182,7 +182,7 @@ def test_maximum_likelihood_stays_inside(con: duckdb.DuckDBPyConnection) -> None
 def test_the_three_column_statement_of_the_issue(con: duckdb.DuckDBPyConnection) -> None:
     counted(con, "published", np.arange(1, 9).reshape(2, 2, 2) * 10)
     found = rows(
-        con, "FROM rr_reconstruct('published', ['a','b','c'], p={'a':0.9,'b':0.9,'c':1}, method='mle', level=0.95)"
+        con, "FROM rr_reconstruct('published', ['a','b','c'], p={'a':0.9,'b':0.9,'c':1}, method='mle', confidence=0.95)"
     )
     assert len(found) == 8
     assert sum(row[-1] for row in found) == pytest.approx(360)
@@ -190,14 +190,14 @@ def test_the_three_column_statement_of_the_issue(con: duckdb.DuckDBPyConnection)
 
 def test_level_and_chebyshev(published: duckdb.DuckDBPyConnection) -> None:
     widths = {}
-    for options in ("level=0.9", "level=0.99", "range='chebyshev'"):
+    for options in ("confidence=0.9", "confidence=0.99", "range='chebyshev'"):
         found = rows(
             published, f"SELECT (upper - lower) / 2 / std_error FROM rr_reconstruct('survey_rr', ['gender'], {options})"
         )
         widths[options] = found[0][0]
     assert widths == {
-        "level=0.9": pytest.approx(1.644854),
-        "level=0.99": pytest.approx(2.575829),
+        "confidence=0.9": pytest.approx(1.644854),
+        "confidence=0.99": pytest.approx(2.575829),
         "range='chebyshev'": pytest.approx(20**0.5),
     }
 
@@ -278,7 +278,7 @@ BAD = {
     "'(FROM published WHERE id < 0)', ['gender'], p=0.9": r"there are no rows in which all of the columns are present",
     "'(FROM published WHERE gender = ''male'')', ['gender'], p=0.9": r'column "gender" has a single level, so that it cannot have been randomized',
     "'(SELECT gender AS estimate FROM published)', ['estimate'], p=0.9": r'column "estimate" is called like a column of the result; rename it',
-    "'published', ['gender'], p=0.9, level=2": r"level must be from 0.5 to 0.999999, got 2",
+    "'published', ['gender'], p=0.9, confidence=2": r"confidence must be from 0.5 to 0.999999, got 2",
     "'published', ['gender'], p=0.9, method='guess'": r"method takes one of 'moment', 'mle', got 'guess'",
 }
 
