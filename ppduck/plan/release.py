@@ -20,7 +20,7 @@ def context(mask: NumericMask, roles: Roles, given: dict[str, Any]) -> str:
         "function": mask.name,
         "conf": sorted(column.name for column in roles.conf),
         "features": sorted(feature.label for feature in roles.features),
-        "strata": sorted(roles.strata),
+        "by": sorted(roles.strata),  # under the name that noise knows it by: another would be other noise
         "on_null": given.get("on_null", "error"),
         "seed": given.get("seed"),
         "parameters": {name: value for name, value in own.items() if str(value) != defaults[name]},
