@@ -17,7 +17,7 @@ LAYERS = [
     ("assess",),
     ("extension", "gate", "taught"),
     ("__init__",),
-    ("compare", "dbt", "help", "shell"),
+    ("compare", "dbt", "help", "shell", "where"),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

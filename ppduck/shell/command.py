@@ -21,7 +21,7 @@ from ppduck.shell.statements import ShellError
 
 IN_MEMORY = ":memory:"
 # Commands of their own, each in a module with a main(argv) that returns the exit code.
-SUBCOMMANDS = {"dbt": "ppduck.dbt.cli"}
+SUBCOMMANDS = {"dbt": "ppduck.dbt.cli", "where": "ppduck.where"}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="ppduck",
         description="SQL in DuckDB with ppduck loaded: from a file, from -c, from standard input, or at a prompt.",
         epilog="PPDUCK_SECRET in the environment, or --secret-file, keys the noise. "
-        "ppduck dbt ... is a command of its own: see ppduck dbt --help.",
+        "ppduck dbt ... and ppduck where are commands of their own: see ppduck dbt --help.",
     )
     parser.add_argument("places", nargs="*", metavar="FILE.sql | DATABASE", help="the scripts and the database")
     parser.add_argument(
