@@ -8,20 +8,22 @@ from typing import Any
 from sqlglot import exp
 
 from ppduck import masks, randomized
-from ppduck.assess import explain_randomized, explain_relations
+from ppduck.assess import explain_grouped, explain_randomized, explain_relations
 from ppduck.errors import Faults, listed, near_miss
-from ppduck.masks import nm_egadp
+from ppduck.masks import egadp, egadp_plain, nm_egadp
+from ppduck.masks._quasi import GroupingMask
 from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog, Source
 from ppduck.plan.numeric import NumericMask
-from ppduck.plan.registry import Function, functions, register
+from ppduck.plan.registry import Function, PlainMacro, functions, register
 from ppduck.plan.roles import FEW_LEVELS, Roles, assign
 from ppduck.randomized.mechanism import RandomizingMask, resolve
 
 NAME = "mask_explain"
 COLUMNS = ("column", "role", "note")
+UNTOLD = ("secret",)  # an explanation needs none, and it would stand in the query's text
 Row = tuple[str | None, str, str]
 
 
@@ -35,6 +37,11 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
             call.source, call.key, "the whole row, and which of equal rows it is", [sql.column("_pp_row")], shared
         )
         return f"{sql.table_of(COLUMNS, explain_randomized.rows(call))} UNION ALL {key}"
+    if isinstance(mask, GroupingMask):
+        mask.plan(catalog, own)  # whatever the mask would refuse while planning, refuse here too
+        return sql.table_of(COLUMNS, explain_grouped.rows(mask, catalog, own))
+    if isinstance(mask, PlainMacro):
+        return _plain(mask, catalog, own)
     assert isinstance(mask, NumericMask)
     unseen = all(parameter.name != "nonconf" for parameter in mask.parameters)
     roles = assign(mask.name, catalog, own, uses_nonconf=mask.reads_s, may_be_unseen=unseen)
@@ -49,9 +56,24 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     return explained
 
 
+def _plain(mask: PlainMacro, catalog: Catalog, own: dict[str, Any]) -> str:
+    """egadp_plain does what egadp_mask does, but with no nonconf that is not named, and with a key that is unique."""
+    told = {name: own[name] for name in ("tbl", "conf", "key") if name in own} | {"nonconf": own.get("nonconf", [])}
+    if told["key"] == ["rowid"]:
+        del told["key"]
+    roles = assign(mask.name, catalog, told, uses_nonconf=True)
+    nulls = "; NULL stays NULL"  # which the plain macro refuses
+    rows = [(column, role, note.removesuffix(nulls)) for column, role, note in _columns(egadp.MASK, roles, told)]
+    rows += [(None, "guaranteed", text) for text in mask.keeps]
+    rows += [(None, "not guaranteed", text) for text in mask.loses]
+    key = _key(roles.source, roles.key, "", [], f"NOT unique; {mask.name} refuses it")
+    return f"{sql.table_of(COLUMNS, rows)} UNION ALL {key}"
+
+
 def _masks() -> dict[str, Function]:
-    kinds = (NumericMask, RandomizingMask)
-    return {function.name: function for function in functions() if isinstance(function, kinds)}
+    kinds = (NumericMask, RandomizingMask, GroupingMask)
+    masks = {function.name: function for function in functions() if isinstance(function, kinds)}
+    return masks | {egadp_plain.MACRO.name: egadp_plain.MACRO}
 
 
 def _mask(name: str) -> Function:
@@ -75,7 +97,7 @@ def _own_parameters(mask: Function, given: dict[str, Any]) -> dict[str, Any]:
         except MisreadError as misread:
             faults.add(f"{name} of {mask.name} {misread}, got {value!r}.")
     for parameter in mask.parameters:
-        if parameter.default is None and parameter.name not in given:
+        if parameter.default is None and parameter.name not in (*given, *UNTOLD):
             faults.add(f"parameter {parameter.name!r} of {mask.name} is missing: {parameter.doc}.")
     faults.raise_if_any()
     return own
@@ -170,7 +192,7 @@ def _parameters() -> tuple[Parameter, ...]:
     docs: dict[str, dict[str, None]] = {"conf": {"the columns to mask": None}}
     for function in _masks().values():
         for parameter in function.parameters[1:]:
-            if parameter.name != "conf":
+            if parameter.name not in ("conf", *UNTOLD):
                 docs.setdefault(parameter.name, {})[parameter.doc] = None
     mask = Parameter("mask", arguments.words, "the name of a mask, such as 'egadp_mask'")
     return (mask, arguments.TBL, *(Parameter(name, _as_it_is, _either(own), "NULL") for name, own in docs.items()))

@@ -8,6 +8,7 @@ from typing import Any
 from ppduck.assess import explain_randomized
 from ppduck.assess.examples import EXAMPLES
 from ppduck.errors import Faults, near_miss
+from ppduck.masks._quasi import GroupingMask
 from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
@@ -67,7 +68,7 @@ def _rows(function: Function) -> Iterator[Row]:
 
 def _promises(function: Function) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a mask guarantees and what it does not; nothing for functions that mask nothing."""
-    if isinstance(function, (NumericMask, PlainMacro)):
+    if isinstance(function, (NumericMask, GroupingMask, PlainMacro)):
         return function.keeps, function.loses
     if isinstance(function, RandomizingMask):
         return explain_randomized.KEPT, explain_randomized.LOST + explain_randomized.LOST_BY_DEFAULT

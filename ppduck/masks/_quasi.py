@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ppduck.errors import Faults, listed
 from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Column, Source
+from ppduck.plan.registry import Function
 from ppduck.plan.roles import refuse_reserved, resolve_columns
 from ppduck.values import folded
 
@@ -19,6 +22,24 @@ QI = Parameter(
 
 
 at_least_two = arguments.whole(2, why=": with less nothing is protected")
+
+
+@dataclass(frozen=True)
+class GroupingMask(Function):
+    """A mask that hides a row among others of its group, and what a user can read of it before it is run."""
+
+    keeps: tuple[str, ...]
+    loses: tuple[str, ...]
+    # Of a column, the columns by parameter and the arguments: the column's role, and what becomes of it.
+    becomes: Callable[[str, dict[str, list[str]], dict[str, Any]], tuple[str, str]]
+
+
+INTERSECTED = (
+    "safety of a second release of the same rows with other groups: what both groups of a person have in common may "
+    "be a single value"
+)
+PRESENCE = "secrecy of who is in the table"
+OTHER_KNOWLEDGE = "protection from one who knows which values a person cannot have"
 
 
 class Named:

@@ -22,12 +22,21 @@ from sqlglot import exp
 from ppduck.errors import Faults, quoted
 from ppduck.kernels.anatomy import anatomized, largest_l
 from ppduck.kernels.noise import tweak_of
-from ppduck.masks._quasi import GROUP_ID, QI, Named, at_least_two
+from ppduck.masks._quasi import (
+    GROUP_ID,
+    INTERSECTED,
+    OTHER_KNOWLEDGE,
+    PRESENCE,
+    QI,
+    GroupingMask,
+    Named,
+    at_least_two,
+)
 from ppduck.plan import arguments, normals, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.registry import Function, register
+from ppduck.plan.registry import register
 from ppduck.plan.roles import refuse_overlap
 from ppduck.plan.whole import noise_of
 from ppduck.values import Array
@@ -224,13 +233,38 @@ def solve(specification: str, secret: str, counts: Array) -> Any:
     return anatomized(sizes, wanted, noise_of(secret))
 
 
+def _becomes(name: str, places: dict[str, list[str]], given: dict[str, Any]) -> tuple[str, str]:
+    if name in places["sensitive"]:
+        return "sensitive", f"released in part 'st' only, as a value of a group of at least {given['l']} rows"
+    if name in places["qi"]:
+        return "quasi-identifier", f"released as it is in part 'qit', beside the number of its group ({GROUP_ID})"
+    if name in places.get("keep", []):
+        return "kept", "released as it is in part 'qit': leave it out if it tells what sensitive is"
+    return "not used", "left out of both parts" + ("; names the row for its chance" if _keys(name, places) else "")
+
+
+def _keys(name: str, places: dict[str, list[str]]) -> bool:
+    return name in places.get("key", [])
+
+
 FUNCTION = register(
-    Function(
+    GroupingMask(
         NAME,
         PARAMETERS,
         plan,
         "Anatomy: quasi-identifiers and sensitive values in two tables, connected by groups of l different values.",
         "Xiao & Tao 2006, VLDB; Machanavajjhala et al. 2006, ICDE",
+        keeps=(
+            "who finds a person's row knows the sensitive value with a probability of at most 1/l",
+            "quasi-identifiers and sensitive values are all released, each as it is",
+        ),
+        loses=(
+            PRESENCE,
+            "relations of the sensitive column with the others: within a group every pairing is as likely",
+            INTERSECTED,
+            OTHER_KNOWLEDGE,
+        ),
+        becomes=_becomes,
     )
 )
 UDFS: list[tuple[str, Callable[..., Any], list[str], str, Any]] = [

@@ -20,12 +20,12 @@ from sqlglot import exp
 from ppduck.errors import Faults, quoted
 from ppduck.kernels import mondrian
 from ppduck.kernels.mondrian import Cells, Rule
-from ppduck.masks._quasi import GROUP_ID, QI, Named, at_least_two
+from ppduck.masks._quasi import GROUP_ID, INTERSECTED, OTHER_KNOWLEDGE, QI, GroupingMask, Named, at_least_two
 from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Column
-from ppduck.plan.registry import Function, register
+from ppduck.plan.registry import register
 from ppduck.plan.roles import refuse_overlap
 from ppduck.values import Array
 
@@ -324,13 +324,36 @@ def _refuse_table(faults: Faults, spec: dict[str, Any], rule: Rule, counts: mond
         )
 
 
+def _becomes(name: str, places: dict[str, list[str]], given: dict[str, Any]) -> tuple[str, str]:
+    if name in places["qi"]:
+        return "quasi-identifier", f"replaced by a range or a set of values, as text, that {given['k']} rows share"
+    if name in places.get("drop", []):
+        return "dropped", "left out of the output"
+    if name in places.get("sensitive", []):
+        diversity = given.get("diversity", mondrian.FREQUENCY)
+        return "sensitive", f"released as it is; {given['l']}-diverse by {diversity} among rows that share all ranges"
+    return "not used", "released as it is: drop it if it tells who somebody is"
+
+
 FUNCTION = register(
-    Function(
+    GroupingMask(
         NAME,
         PARAMETERS,
         plan,
         "Generalisation by strict Mondrian: ranges and sets that k rows share, with l also l-diverse.",
         "LeFevre, DeWitt & Ramakrishnan 2006, ICDE; Machanavajjhala et al. 2006, ICDE",
+        keeps=(
+            "at least k rows share all quasi-identifiers: by these alone nobody is found with more than 1/k",
+            "with l, rows that share them are l-diverse in the sensitive column",
+        ),
+        loses=(
+            "protection by columns outside qi, which are released as they are",
+            "without l, secrecy of what all rows of a group have in common",
+            "values of the quasi-identifiers beyond their ranges, and the order of rows",
+            INTERSECTED,
+            OTHER_KNOWLEDGE,
+        ),
+        becomes=_becomes,
     )
 )
 UDF = (SOLVE, solve, TAKES, "BIGINT[]", pa.list_(pa.int64()))

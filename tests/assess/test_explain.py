@@ -5,6 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+from ppduck.assess.explain import _masks
 from ppduck.plan.numeric import NumericMask
 from ppduck.plan.registry import functions
 from tests.masks.test_contract import NEEDS
@@ -153,3 +154,56 @@ def test_randomizing_masks(customers: duckdb.DuckDBPyConnection) -> None:
 def test_refusals(customers: duckdb.DuckDBPyConnection, arguments: str, message: str) -> None:
     with pytest.raises(duckdb.InvalidInputException, match=message):
         customers.execute(f"FROM mask_explain({arguments})")
+
+
+def test_a_generalised_release_is_explained(customers: duckdb.DuckDBPyConnection) -> None:
+    rows = explained(
+        customers, "'generalize_mask', 'customers', qi=['s1','region'], k=5, sensitive='member', l=2, drop=['name']"
+    )
+    roles = {column: role for column, role, _ in rows if column}
+    assert roles == {
+        "id": "not used", "s1": "quasi-identifier", "s2": "not used", "member": "sensitive",
+        "region": "quasi-identifier", "name": "dropped", "x1": "not used", "x2": "not used",
+    }  # fmt: skip
+    notes = {column: note for column, _, note in rows if column}
+    assert notes["s1"] == "replaced by a range or a set of values, as text, that 5 rows share"
+    assert notes["member"].startswith("released as it is; 2-diverse by frequency")
+    assert notes["id"] == "released as it is: drop it if it tells who somebody is"
+    told = {(role, note) for column, role, note in rows if column is None}
+    assert ("guaranteed", "with l, rows that share them are l-diverse in the sensitive column") in told
+    assert ("not guaranteed", "protection by columns outside qi, which are released as they are") in told
+    with pytest.raises(duckdb.InvalidInputException, match="l needs the column that is to be diverse"):
+        explained(customers, "'generalize_mask', 'customers', qi=['s1'], k=5, l=2")
+
+
+def test_an_anatomized_release_is_explained(customers: duckdb.DuckDBPyConnection) -> None:
+    rows = explained(
+        customers, "'anatomy_mask', 'customers', qi=['s1'], sensitive='region', l=2, keep=['name'], key='id', seed=1"
+    )
+    roles = {column: role for column, role, _ in rows if column}
+    assert {roles[each] for each in ("id", "s2", "member", "x1", "x2")} == {"not used"}
+    assert (roles["s1"], roles["region"], roles["name"]) == ("quasi-identifier", "sensitive", "kept")
+    notes = {column: note for column, _, note in rows if column}
+    assert notes["id"] == "left out of both parts; names the row for its chance"
+    assert notes["region"] == "released in part 'st' only, as a value of a group of at least 2 rows"
+    lost = [note for _, role, note in rows if role == "not guaranteed"]
+    assert "secrecy of who is in the table" in lost
+    assert any("seeded chance" in note for note in lost)
+    with pytest.raises(duckdb.InvalidInputException, match="parameter 'qi' of anatomy_mask is missing"):
+        explained(customers, "'anatomy_mask', 'customers', sensitive='region', l=2")
+
+
+def test_the_plain_mask_is_explained_without_a_secret(customers: duckdb.DuckDBPyConnection) -> None:
+    rows = explained(customers, "'egadp_plain', 'customers', conf=['x1'], nonconf=['s1'], key='id'")
+    by_column = {column: (role, note) for column, role, note in rows if column and role != "key"}
+    assert by_column["x1"] == ("confidential", "replaced by its masked value, as DOUBLE")
+    assert by_column["s1"][0] == "nonconfidential"
+    assert by_column["s2"][0] == "not used"
+    assert ("id", "key", "noise key: named as key; 1000 values in 1000 rows: unique") in rows
+    assert any(role == "guaranteed" and "NULL in conf or nonconf is refused" in note for _, role, note in rows)
+
+
+def test_every_mask_can_be_explained() -> None:
+    """By its name: what masks, mask_explain knows."""
+    takes_part = {each.name for each in functions() if each.name.endswith("_mask") and each.name != "recommend_mask"}
+    assert takes_part | {"egadp_plain"} == set(_masks())
