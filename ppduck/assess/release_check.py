@@ -8,7 +8,8 @@ distance, no canonical correlation added beyond chance, at most 1 % more of a co
 left as they are beyond what chance explains, at most half of them within the rank windows around their masked ones;
 and, where the release is a view or a SELECT and not a table, nothing gained by reading it often. Categories in conf
 are linked by; the other rules are of numbers. Rows that lack a value are seen by no rule but unchanged: where there
-are any, left_out says how many, and fails unless a limit allows them.
+are any, left_out says how many, and fails unless a limit allows them. Columns of conf that the release hides in
+groups, as generalize_mask and anatomy_mask do, have rules of their own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from ppduck.assess import _grouped
 from ppduck.errors import Faults, listed, near_miss, quoted
 from ppduck.kernels.prediction import ROUNDING
 from ppduck.plan import arguments
@@ -30,6 +32,7 @@ from ppduck.plan.compared import CONF, KEY, NONCONF, ORIGINAL, RELEASE
 from ppduck.plan.pairs import Pairs
 from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, function_named, register
+from ppduck.values import folded
 
 NAME = "release_check"
 
@@ -203,19 +206,27 @@ OF_ANY_KIND = replace(CONF, doc="the confidential columns, numbers or categories
 LIMITS = Parameter(
     "limits",
     _limits,
-    f"rules and the largest values they allow: {', '.join([*RULES, LEFT_OUT])}; NULL for "
+    f"rules and the largest values they allow: {', '.join([*RULES, LEFT_OUT, *_grouped.LIMITS])}; NULL for "
     f"{', '.join(name for name, rule in RULES.items() if rule.chance)} is what chance allows",
     "NULL",
 )
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    pairs = Pairs(NAME, catalog, given)
+    hidden = _grouped.grouped(catalog, NAME, given)
+    apart = {folded(name) for name in [*hidden.generalised, *hidden.anatomized]}
+    seen = [name for name in given["conf"] if folded(name) not in apart]
+    if apart and not seen:
+        faults = Faults(NAME, hidden.original.label)
+        limits = _read(faults, given.get("limits", {}))
+        faults.raise_if_any()
+        return _ordered(sql.Statement(), _hidden_rows(hidden, limits))
+    pairs = Pairs(NAME, catalog, given | {"conf": seen} if apart else given)
     pairs.use_conf()
     columns = {"numbers": [c.name for c in pairs.numbers], "categories": [c.name for c in pairs.categories]}
     columns["all"] = [*columns["numbers"], *columns["categories"]]
     limits = _asked(pairs, given, columns)
-    functions = {rule: function_named(RULES[rule].function) for rule in limits if rule != LEFT_OUT}
+    functions = {rule: function_named(RULES[rule].function) for rule in limits if rule in RULES}
     if "nonconf" in given or any(NONCONF in function.parameters for function in functions.values()):
         pairs.use_nonconf()
     pairs.faults.raise_if_any()
@@ -234,6 +245,20 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
             own = {each.name: told[each.name] for each in function.parameters if each.name in told}
             statement.step(step, function.plan(catalog, own | dict(how.more)), materialized=True)
         rows.append(_row(list(limits).index(rule), rule, limits[rule], step))
+    return _ordered(statement, [*rows, *_hidden_rows(hidden, limits)])
+
+
+def _hidden_rows(hidden: _grouped.Grouped, limits: dict[str, Limit]) -> list[str]:
+    """The rules of columns that are hidden in groups, which are asked whatever else is."""
+    rows = []
+    for place, rule in enumerate(hidden.rules, start=len(RULES) + 1):
+        limit = limits.get(rule, Limit(_grouped.LIMITS[rule])).sql(None)
+        columns = _columns(place, rule, limit, '"value"', _grouped.MEANINGS[rule])
+        rows.append(sql.select(columns, f"({hidden.value(rule)})"))
+    return rows
+
+
+def _ordered(statement: sql.Statement, rows: list[str]) -> str:
     passed = f'coalesce("value" <= "limit" + {ROUNDING!r}, false) AS "passed"'
     return statement.finish(
         f'SELECT "rule", "limit", "value", {passed}, "meaning" FROM ({" UNION ALL ".join(rows)}) ORDER BY "_pp_place"'
@@ -257,8 +282,8 @@ def _read(faults: Faults, given: dict[str, Any]) -> dict[str, Limit]:
     limits: dict[str, Limit] = {}
     for name, limit in given.items():
         rule = RULES.get(name)
-        if rule is None and name != LEFT_OUT:
-            known = [*RULES, LEFT_OUT]
+        known = [*RULES, LEFT_OUT, *_grouped.LIMITS]
+        if name not in known:
             faults.add(f"limits names rule {quoted(name)}, which does not exist.{near_miss(name, known)} "
                        f"Rules: {listed(known)}.")  # fmt: skip
             continue

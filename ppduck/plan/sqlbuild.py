@@ -109,7 +109,7 @@ class Statement:
         self._steps.append(f"{render(exp.to_identifier(name, quoted=True))} AS {hint}({body})")
 
     def finish(self, body: str) -> str:
-        return f"WITH {', '.join(self._steps)} {body}"
+        return f"WITH {', '.join(self._steps)} {body}" if self._steps else body
 
 
 def select(

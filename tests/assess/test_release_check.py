@@ -253,3 +253,55 @@ def test_several_faults_arrive_together(con: duckdb.DuckDBPyConnection, release:
     call = CALL.format("release", ", limits={'r3': 1, 'linkage': 2}").replace("'x2'", "'x9'")
     with pytest.raises(duckdb.Error, match=r"(?s)release_check on \"t\".*\"x9\".*\"r3\".*\"linkage\" must be"):
         con.execute(call)
+
+
+@pytest.fixture
+def grouped(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    con.execute(
+        """
+        CREATE TABLE survey AS SELECT i AS id, 20 + i * 7 % 50 AS age, ['f', 'm'][1 + i % 2] AS sex,
+               ['flu', 'anemia', 'cancer', 'ok'][1 + (i + i // 5) % 4] AS disease FROM range(1000) r(i);
+        CREATE TABLE ranges AS FROM generalize_mask('survey', qi=['age','sex'], k=30);
+        CREATE TABLE qit AS FROM anatomy_mask('survey', qi=['age','sex'], sensitive='disease', l=3, keep='id', key='id')
+        """
+    )
+    return con
+
+
+def found_of(con: duckdb.DuckDBPyConnection, arguments: str) -> dict[str, tuple[float | None, bool]]:
+    rows = con.execute(f"SELECT rule, round(value, 6), passed FROM release_check('survey', {arguments})").fetchall()
+    return {rule: (value, passed) for rule, value, passed in rows}
+
+
+def test_a_generalised_release_is_judged_by_its_groups(grouped: duckdb.DuckDBPyConnection) -> None:
+    [(least,)] = grouped.execute("SELECT min(n) FROM (SELECT count(*) AS n FROM ranges GROUP BY age, sex)").fetchall()
+    found = found_of(grouped, "'ranges', conf=['AGE','sex'], key='id'")
+    assert found["group_risk"] == (round(1 / least, 6), True)
+    assert found["ungeneralised"] == (0.0, True)
+    strict = found_of(grouped, f"'ranges', conf=['age','sex'], key='id', limits={{'group_risk': {0.9 / least}}}")
+    assert strict["group_risk"][1] is False
+    assert strict["ungeneralised"][1] is True  # asked whatever else is
+
+
+def test_numbers_as_text_are_no_ranges(grouped: duckdb.DuckDBPyConnection) -> None:
+    """However many rows share each of them."""
+    grouped.execute("CREATE TABLE copied AS SELECT * REPLACE (age::VARCHAR AS age) FROM survey")
+    assert found_of(grouped, "'copied', conf=['age'], key='id'") == {
+        "group_risk": (0.05, True),
+        "ungeneralised": (1.0, False),
+    }
+
+
+def test_an_anatomized_release_is_judged_by_what_a_group_has_in_common(grouped: duckdb.DuckDBPyConnection) -> None:
+    assert found_of(grouped, "'qit', conf=['disease'], key='id'") == {"attribute_risk": (round(1 / 3, 6), True)}
+    grouped.execute(
+        "CREATE TABLE told AS SELECT q.id, dense_rank() OVER (ORDER BY disease) AS group_id FROM qit q JOIN survey USING (id)"
+    )
+    assert found_of(grouped, "'told', conf=['disease'], key='id'") == {"attribute_risk": (1.0, False)}
+
+
+def test_a_group_whose_rows_find_no_original_is_not_passed(grouped: duckdb.DuckDBPyConnection) -> None:
+    grouped.execute("UPDATE qit SET id = id + 10000 WHERE id = 7")
+    assert found_of(grouped, "'qit', conf=['disease'], key='id'") == {"attribute_risk": (None, False)}
+    grouped.execute("UPDATE ranges SET id = id + 10000 WHERE id = 7")
+    assert found_of(grouped, "'ranges', conf=['age'], key='id'")["ungeneralised"] == (None, False)
