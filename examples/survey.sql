@@ -42,8 +42,9 @@ FROM range(20000) AS rows(i);
 
 CREATE VIEW baskets_rr AS FROM rr_mask('baskets', conf=['bread', 'butter', 'jam', 'fish'], p=0.9, key='id', seed=7);
 
-SELECT antecedent, consequent, round(support, 3) AS support, round(s_low, 3) AS s_low, round(s_high, 3) AS s_high,
-       round(confidence, 3) AS confidence, round(c_low, 3) AS c_low, round(c_high, 3) AS c_high, verdict
+SELECT antecedent, consequent, round(support, 3) AS support, round(support_lower, 3) AS support_lower, round(support_upper, 3) AS support_upper,
+       round(confidence, 3) AS confidence, round(confidence_lower, 3) AS confidence_lower,
+       round(confidence_upper, 3) AS confidence_upper, verdict
 FROM rr_rules('baskets_rr', ['bread', 'butter', 'jam', 'fish'], min_support=0.25, min_confidence=0.65);
 
 -- 7. Or randomize so that the expected shares stay as they are: invariant PRAM.

@@ -17,7 +17,7 @@ from ppduck.values import Array
 
 Table = npt.NDArray[np.inexact[Any]]
 Measure = Callable[[Table, float], Table]
-_STEP = 1e-30
+STEP = 1e-30
 
 
 def _log(x: Table) -> Table:
@@ -36,7 +36,7 @@ def _shared(x: Table) -> Table:
     return np.asarray((x * (_log(x) - _log(rows) - _log(columns))).sum(axis=(-2, -1)))
 
 
-def _entropy(margin: Table) -> Table:
+def entropy(margin: Table) -> Table:
     return np.asarray(-(margin * _log(margin)).sum(axis=(-2, -1)))
 
 
@@ -51,7 +51,7 @@ def g2(x: Table, n: float) -> Table:
 
 
 def mutual_information(x: Table, n: float) -> Table:
-    return np.asarray(_shared(x) / _entropy(_margins(x)[0]))
+    return np.asarray(_shared(x) / entropy(_margins(x)[0]))
 
 
 def concentration(x: Table, n: float) -> Table:
@@ -61,7 +61,7 @@ def concentration(x: Table, n: float) -> Table:
 
 
 def uncertainty(x: Table, n: float) -> Table:
-    return np.asarray(_shared(x) / _entropy(_margins(x)[1]))
+    return np.asarray(_shared(x) / entropy(_margins(x)[1]))
 
 
 def cramers_v(x: Table, n: float) -> Table:
@@ -94,22 +94,45 @@ ANY_SIZE: Mapping[str, Measure] = {
     "uncertainty": uncertainty,
     "cramers_v": cramers_v,
 }
+# Numerators and denominators; j_measure is no ratio.
+RATIOS: Mapping[str, tuple[Measure, Measure]] = {
+    name: (_binary(above), _binary(below))
+    for name, above, below in [
+        ("phi", lambda t, n: t.p11 * t.p00 - t.p01 * t.p10, lambda t, n: np.sqrt(t.a1 * t.b1 * t.a0 * t.b0)),
+        ("odds_ratio", lambda t, n: t.p11 * t.p00, lambda t, n: t.p10 * t.p01),
+        ("jaccard", lambda t, n: t.p11, lambda t, n: t.a1 + t.b1 - t.p11),
+        (
+            "standardized_residual",
+            lambda t, n: np.sqrt(n) * (t.p11 - t.a1 * t.b1),
+            lambda t, n: np.sqrt(t.a1 * t.b1),
+        ),
+        ("risk_difference", lambda t, n: t.p00 * t.b1 - t.p01 * t.b0, lambda t, n: t.b0 * t.b1),
+        ("kappa", lambda t, n: t.agree - t.by_chance, lambda t, n: 1 - t.by_chance),
+        (
+            "collective_strength",
+            lambda t, n: t.agree * (1 - t.by_chance),
+            lambda t, n: t.by_chance * (1 - t.agree),
+        ),
+        ("cosine", lambda t, n: t.p11, lambda t, n: np.sqrt(t.a1 * t.b1)),
+        ("interest", lambda t, n: t.p11, lambda t, n: t.a1 * t.b1),
+        ("piatetsky_shapiro", lambda t, n: t.p11 - t.a1 * t.b1, lambda t, n: np.ones_like(t.p11)),
+        ("conviction", lambda t, n: t.a1 * t.b0, lambda t, n: t.p10),
+        ("certainty", lambda t, n: t.p11 - t.a1 * t.b1, lambda t, n: t.a1 * t.b0),
+        ("added_value", lambda t, n: t.p11 - t.a1 * t.b1, lambda t, n: t.a1),
+        ("laplace", lambda t, n: n * t.p11 + 1, lambda t, n: n * t.a1 + 2),
+    ]
+}
+
+
+def _quotient(above: Measure, below: Measure) -> Measure:
+    return lambda x, n: np.asarray(above(x, n) / below(x, n))
+
+
+_QUOTIENTS = {name: _quotient(*parts) for name, parts in RATIOS.items()}
+_ORDER = ("phi", "odds_ratio", "jaccard", "j_measure")
 TWO_BY_TWO: Mapping[str, Measure] = {
-    "phi": _binary(lambda t, n: (t.p11 * t.p00 - t.p01 * t.p10) / np.sqrt(t.a1 * t.b1 * t.a0 * t.b0)),
-    "odds_ratio": _binary(lambda t, n: t.p11 * t.p00 / (t.p10 * t.p01)),
-    "jaccard": _binary(lambda t, n: t.p11 / (t.a1 + t.b1 - t.p11)),
-    "j_measure": _binary(_j_measure),
-    "standardized_residual": _binary(lambda t, n: np.sqrt(n) * (t.p11 - t.a1 * t.b1) / np.sqrt(t.a1 * t.b1)),
-    "risk_difference": _binary(lambda t, n: t.p00 / t.b0 - t.p01 / t.b1),
-    "kappa": _binary(lambda t, n: (t.agree - t.by_chance) / (1 - t.by_chance)),
-    "collective_strength": _binary(lambda t, n: t.agree / t.by_chance * (1 - t.by_chance) / (1 - t.agree)),
-    "cosine": _binary(lambda t, n: t.p11 / np.sqrt(t.a1 * t.b1)),
-    "interest": _binary(lambda t, n: t.p11 / (t.a1 * t.b1)),
-    "piatetsky_shapiro": _binary(lambda t, n: t.p11 - t.a1 * t.b1),
-    "conviction": _binary(lambda t, n: t.a1 * t.b0 / t.p10),
-    "certainty": _binary(lambda t, n: (t.p11 / t.a1 - t.b1) / (1 - t.b1)),
-    "added_value": _binary(lambda t, n: t.p11 / t.a1 - t.b1),
-    "laplace": _binary(lambda t, n: (n * t.p11 + 1) / (n * t.a1 + 2)),
+    **{name: _QUOTIENTS.get(name, _binary(_j_measure)) for name in _ORDER},
+    **{name: measure for name, measure in _QUOTIENTS.items() if name not in _ORDER},
 }
 
 
@@ -144,6 +167,6 @@ def value(measure: Measure, table: Array, n: float) -> float:
 def gradient(measure: Measure, table: Array, n: float) -> Array:
     """∂g/∂π cell by cell in C order, exact to rounding; NaN where a formula has no derivative."""
     cells = table.size
-    stepped = table.ravel() + 1j * _STEP * np.eye(cells)
+    stepped = table.ravel() + 1j * STEP * np.eye(cells)
     with np.errstate(all="ignore"):
-        return np.asarray(np.imag(measure(stepped.reshape(cells, *table.shape), n)) / _STEP)
+        return np.asarray(np.imag(measure(stepped.reshape(cells, *table.shape), n)) / STEP)

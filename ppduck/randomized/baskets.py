@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.errors import Faults, quoted
-from ppduck.kernels.rules import Baskets, Limits, Rule, TooManyError, find_rules
+from ppduck.kernels.rules import Baskets, By, Limits, Rule, TooManyError, find_rules
 from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
@@ -134,10 +134,10 @@ def limits(spec: dict[str, Any]) -> Limits:
     )
 
 
-def rules_of(spec: dict[str, Any], baskets: Baskets) -> list[Rule]:
+def rules_of(spec: dict[str, Any], baskets: Baskets, by: By = "estimate") -> list[Rule]:
     wanted = limits(spec)
     try:
-        return find_rules(baskets, wanted)
+        return find_rules(baskets, wanted, by)
     except TooManyError as error:
         raise Faults(spec["function"], spec["table"]).refuse(
             f"{error} could be frequent, with up to {error.size} items; raise min_support, or say max_items := "

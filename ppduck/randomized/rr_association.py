@@ -1,12 +1,12 @@
-"""rr_association(): association measures of the table before randomization, with delta-method errors.
+"""rr_association(): association measures of the table before randomization, with errors and ranges.
 
-var g(π̂) = ∇gᵀ cov(π̂) ∇g (Guo 2010, section 3.3.1), the gradient by one complex step for every
-measure. Where the moment estimate has a negative cell, the measures are those of the maximum of
-the likelihood. χ² and its kin are zero at independence and so is their gradient: there they are
-estimated too high, and the delta method, being of first order, says nothing about their error. They
-have no error and no range unless the published table rejects independence at the same level. That
-test is the naive χ² itself: columns that are randomized independently of each other stay
-independent (Result 9).
+Where the unbiased estimate has a negative cell, the measures are those of the maximum of the
+likelihood. Standard errors are the delta method's, var g(π̂) = ∇gᵀ cov(π̂) ∇g (Guo 2010, section
+3.3.1), the gradient by one complex step for every measure. χ² and its kin are zero at
+independence and so is their gradient: they have no standard error unless the published table
+rejects independence. That test is the naive χ² itself: columns that are randomized independently
+of each other stay independent (Result 9). Ranges rest on the unbiased estimate and not on the
+standard error (``kernels.association_ranges``); ``why`` says where there is none.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from scipy.stats import chi2
 
 from ppduck.errors import Faults, quoted
 from ppduck.kernels import association
+from ppduck.kernels.association_ranges import UNDEFINED, ranges
 from ppduck.kernels.randomized import Reconstruction, half_width
 from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
@@ -38,7 +39,9 @@ _ROUNDING = 1e-12
 _FLAT_AT_INDEPENDENCE = {
     *("chi2", "g2", "mutual_information", "concentration", "uncertainty", "cramers_v", "j_measure"),
 }
-_ROW = "STRUCT(measure VARCHAR, estimate DOUBLE, std_error DOUBLE, lower DOUBLE, upper DOUBLE, naive DOUBLE)"
+_ROW = (
+    "STRUCT(measure VARCHAR, estimate DOUBLE, std_error DOUBLE, lower DOUBLE, upper DOUBLE, naive DOUBLE, why VARCHAR)"
+)
 SOLVE_TYPES = (cells.ARGUMENTS, f"{_ROW}[]")
 
 
@@ -65,6 +68,9 @@ def solve(
     estimate = cells.estimated(spec, found, "mle")
     estimate = np.where(np.abs(estimate) < _ROUNDING, 0.0, estimate)
     covariance = found.covariance(estimate)
+    unbiased = found.moment()
+    unbiased = np.where(np.abs(unbiased) < _ROUNDING, 0.0, unbiased)
+    spread = found.covariance(unbiased)
     level = spec.get("confidence", 0.95)
     reach = half_width(level, spec.get("range", "normal"))
     rows = []
@@ -72,8 +78,14 @@ def solve(
         value = association.value(measure, estimate, found.n)
         error = measure_error(name, measure, found, estimate, covariance, level)
         naive = association.value(measure, found.observed, found.n)
-        row = (value, error, value - reach * error, value + reach * error, naive)
-        rows.append({"measure": name, **dict(zip(_NUMBERS, map(known, row), strict=True))})
+        within = ranges(name, unbiased[None], spread[None], found.n, reach)
+        # An estimate at the border, or one that is too high near independence, belongs to its range.
+        ends = (float(np.minimum(within.lower[0], value)), float(np.maximum(within.upper[0], value)))
+        why = within.why[0]
+        if math.isnan(ends[0]) and why is None:
+            why = UNDEFINED
+        row = (value, error, *ends, naive)
+        rows.append({"measure": name, **dict(zip(_NUMBERS, map(known, row), strict=True)), "why": why})
     return rows
 
 

@@ -1,8 +1,11 @@
 """rr_rules(): association rules of the baskets before randomization, with ranges and a verdict.
 
 Support ŝ = π̂_{1…1} with a normal range (Guo 2010, Result 1); confidence ĉ = ŝ_XY/ŝ_X with a range
-about its expectation (3.4) from its variance (3.5) (Results 2 and 3). 'frequent': even the lower
-bounds reach both limits; 'possible': the upper bounds do; 'no': they do not.
+about its expectation (3.4) from its variance (3.5) (Results 2 and 3), all inside [0, 1]. Candidates are
+pruned by estimates, as the source does: a set is looked at if every part of it has an estimated support of
+min_support or more, and listed if its own range reaches it; prune := 'upper' prunes by the upper ends of the
+ranges instead, so that no set is lost that could be frequent. 'frequent': even the lower ends reach both limits,
+which is sure at the confidence of the ranges; 'possible': the upper ends do; 'no': they do not.
 """
 
 from __future__ import annotations
@@ -12,7 +15,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
+from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
 from ppduck.randomized import baskets
@@ -22,11 +27,17 @@ from ppduck.randomized.published import read_published
 
 NAME = "rr_rules"
 SOLVE = "ppduck_rr_rules"
-_NUMBERS = ("support", "s_low", "s_high", "confidence", "c_low", "c_high")
+_NUMBERS = tuple(f"{of}{end}" for of in ("support", "confidence") for end in ("", "_lower", "_upper"))
 _ROW = (
     "STRUCT(antecedent VARCHAR[], consequent VARCHAR[], "
     + ", ".join(f"{name} DOUBLE" for name in _NUMBERS)
     + ", verdict VARCHAR)"
+)
+PRUNE = Parameter(
+    "prune",
+    arguments.choice("estimate", "upper"),
+    "a set is looked at if all its parts reach min_support: by their estimates, or by the upper ends of their ranges",
+    "'estimate'",
 )
 SOLVE_TYPES = (["VARCHAR", *baskets.SIDE], f"{_ROW}[]")
 
@@ -36,7 +47,8 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     baskets.refuse_other_than_bits(published)
     statement = sql.Statement()
     baskets.published_baskets(statement, published)
-    spec = sql.text(json.dumps(baskets.specification(published, given)))
+    own = {PRUNE.name: given[PRUNE.name]} if PRUNE.name in given else {}
+    spec = sql.text(json.dumps(baskets.specification(published, given) | own))
     answer = sql.call("unnest", sql.call(SOLVE, spec, *baskets.arguments_of("_pp_baskets")))
     rows = sql.select([sql.named(answer, "_pp_row")], '"_pp_baskets"')
     return statement.finish(f'SELECT unnest("_pp_row") FROM ({rows})')
@@ -53,14 +65,14 @@ def solve(specification: str, words: Sequence[Sequence[int | None]], counts: Seq
             **{name: None if math.isnan(getattr(rule, name)) else getattr(rule, name) for name in _NUMBERS},
             "verdict": rule.verdict(limits),
         }
-        for rule in baskets.rules_of(spec, published)
+        for rule in baskets.rules_of(spec, published, spec.get("prune", "estimate"))
     ]
 
 
 FUNCTION = register(
     Function(
         NAME,
-        (TBL, baskets.COLUMNS, *baskets.LEAST, P, MATRIX, *baskets.RANGES),
+        (TBL, baskets.COLUMNS, *baskets.LEAST, P, MATRIX, *baskets.RANGES, PRUNE),
         plan,
         "Association rules of randomized baskets: support and confidence with ranges, and what they allow to say.",
         "Guo (2010), sections 3.2.2 and 3.2.3; Rizvi & Haritsa (2002), VLDB",

@@ -1,8 +1,11 @@
 """rr_rules_accuracy(): how far rules found in randomized baskets are from those of the original ones.
 
-With F the actual and R the reconstructed set of rules, in percent: ρ and γ are the mean relative
-errors of support and confidence over the rules in both, σ⁻ = |F − R|/|F| and σ⁺ = |R − F|/|F|
-(Guo 2010, section 3.2.4). ``by_lower`` and ``by_upper`` take R by the bounds instead of the estimates.
+With F the actual and R the reconstructed set of rules: ρ and γ are the mean relative errors of
+support and confidence over the rules in both, σ⁻ = |F − R|/|F| and σ⁺ = |R − F|/|F|, as shares;
+s-p and c-p count the pairs of R that stand in the wrong order although one of them is sure:
+ŝ₁ < ŝ₂, but s₁ > ŝ₁ₗ > s_min > s₂, and likewise for confidences (Guo 2010, section 3.2.4 and
+Table 3.3). ``by_lower`` and ``by_upper`` take R by the ends of the ranges instead of the estimates,
+its candidates too.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ppduck.errors import Faults, quoted
-from ppduck.kernels.rules import Itemset, Limits, Rule
+from ppduck.kernels.rules import By, Itemset, Limits, Rule, conflicts, true_values
 from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
@@ -24,6 +29,7 @@ from ppduck.randomized import baskets
 from ppduck.randomized.cells import TBL
 from ppduck.randomized.design import MATRIX, P
 from ppduck.randomized.published import read_published
+from ppduck.values import Array
 
 NAME = "rr_rules_accuracy"
 SOLVE = "ppduck_rr_rules_accuracy"
@@ -61,44 +67,52 @@ def solve(
 ) -> list[dict[str, Any]]:  # fmt: skip
     spec = json.loads(specification)
     limits = baskets.limits(spec)
-    actual = _named(baskets.rules_of(spec, baskets.read(spec, spec["original"], words, counts)))
-    actual = {name: rule for name, rule in actual.items() if _passes(rule, limits, "estimate")}
+    original = baskets.read(spec, spec["original"], words, counts)
+    actual = _reached(baskets.rules_of(spec, original), limits, "estimate")
     if not actual:
         raise Faults(NAME, spec["original"]).refuse(
             f"no rule of {quoted(spec['original'])} reaches min_support and min_confidence; lower them."
         )
-    published = baskets.read(spec, spec["table"], masked_words, masked_counts)
-    found = _named(baskets.rules_of(spec, baskets.randomized(spec, published)))
-    sets = {by: {n: r for n, r in found.items() if _passes(r, limits, by)} for by in ("estimate", "lower", "upper")}
+    published = baskets.randomized(spec, baskets.read(spec, spec["table"], masked_words, masked_counts))
+    sets = {by: _reached(baskets.rules_of(spec, published, by), limits, by) for by in _WAYS}
+    found = list(sets["estimate"].values())
     both = [(actual[name], sets["estimate"][name]) for name in actual if name in sets["estimate"]]
     rho = _mean([abs(r.support - f.support) / f.support for f, r in both])
     gamma = _mean([abs(r.confidence - f.confidence) / f.confidence for f, r in both])
-    lost = {by: 100.0 * len(actual.keys() - chosen.keys()) / len(actual) for by, chosen in sets.items()}
-    made_up = {by: 100.0 * len(chosen.keys() - actual.keys()) / len(actual) for by, chosen in sets.items()}
+    lost = {by: len(actual.keys() - chosen.keys()) / len(actual) for by, chosen in sets.items()}
+    made_up = {by: len(chosen.keys() - actual.keys()) / len(actual) for by, chosen in sets.items()}
+    support, confidence = true_values(original, found)
+    in_support = _conflicts(found, "support", support, limits.support)
+    in_confidence = _conflicts(found, "confidence", confidence, limits.confidence)
     return [
-        _row("rho", rho, None, None, "mean error of the support of rules found, % of the true support; low is good"),
-        _row("gamma", gamma, None, None, "mean error of their confidence, % of the true confidence; low is good"),
-        _row("sigma_minus", *_three(lost), "true rules that were not found, % of all true rules; low is good"),
-        _row("sigma_plus", *_three(made_up), "rules found that are not true, % of all true rules; low is good"),
+        _row("rho", rho, None, None, "mean error of the support of rules found, by the true support; low is good"),
+        _row("gamma", gamma, None, None, "mean error of their confidence, by the true confidence; low is good"),
+        _row("sigma_minus", *_three(lost), "true rules that were not found, by all true rules; low is good"),
+        _row("sigma_plus", *_three(made_up), "rules found that are not true, by all true rules; low is good"),
+        _row("s_p", in_support, None, None, f"pairs of rules found, {_CONFLICT.format('support')}; low is good"),
+        _row("c_p", in_confidence, None, None, f"pairs of rules found, {_CONFLICT.format('confidence')}; low is good"),
     ]
 
 
-def _named(rules: Sequence[Rule]) -> _Rules:
-    return {(rule.antecedent, rule.consequent): rule for rule in rules}
+_WAYS: tuple[By, ...] = ("estimate", "lower", "upper")
+_CONFLICT = "one surely above min_{0} and estimated below one that is truly not"
 
 
-def _passes(rule: Rule, limits: Limits, by: str) -> bool:
-    support = {"estimate": rule.support, "lower": rule.s_low, "upper": rule.s_high}[by]
-    confidence = {"estimate": rule.confidence, "lower": rule.c_low, "upper": rule.c_high}[by]
-    return support >= limits.support and confidence >= limits.confidence
+def _conflicts(rules: Sequence[Rule], of: str, truth: Array, limit: float) -> int:
+    estimate, lower = (np.array([getattr(rule, name) for rule in rules]) for name in (of, f"{of}_lower"))
+    return conflicts(estimate, lower, truth, limit)
 
 
-def _three(by: dict[str, float]) -> tuple[float, float, float]:
+def _reached(rules: Sequence[Rule], limits: Limits, by: By) -> _Rules:
+    return {(rule.antecedent, rule.consequent): rule for rule in rules if rule.reaches(limits, by)}
+
+
+def _three(by: dict[By, float]) -> tuple[float, float, float]:
     return by["estimate"], by["lower"], by["upper"]
 
 
 def _mean(errors: Sequence[float]) -> float | None:
-    return 100.0 * sum(errors) / len(errors) if errors else None
+    return sum(errors) / len(errors) if errors else None
 
 
 def _row(measure: str, value: float | None, lower: float | None, upper: float | None, meaning: str) -> dict[str, Any]:
