@@ -30,7 +30,6 @@ from ppduck.errors import PpduckError, UnreadError
 from ppduck.kernels.noise import WORDS_PER_BLOCK, KeyedNoise
 from ppduck.plan import frame, look, normals, plain, relations, runtime, shuffling
 from ppduck.plan import sqlbuild as sql
-from ppduck.plan.arguments import read_arguments
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, PlainMacro, function_named, functions
 from ppduck.randomized import mechanism
@@ -177,8 +176,7 @@ class Planner:
             for statement in _plain_statements(tuple(each.name for each in wanted if isinstance(each, PlainMacro))):
                 con.execute(statement)
             for function in wanted:
-                if not isinstance(function, PlainMacro):
-                    con.execute(_macro(function, name))
+                con.execute(_macro(function, name))
         finally:
             self._thread.teaching = False
 
@@ -235,8 +233,7 @@ class Planner:
         try:
             move(cursor, *place)
             catalog = Catalog(Taught(cursor, self.teach), self._thread.read_levels)
-            given = read_arguments(name, function.parameters, texts, catalog.constant)
-            return function.plan(catalog, given)
+            return function.plan(catalog, function.read(texts, catalog))
         except UnreadError as error:
             raise PpduckError(f"{name}: {error}") from None
         finally:
@@ -371,7 +368,7 @@ def _macro(function: Function, connection: str) -> str:
 
 @cache
 def _plain_statements(wanted: tuple[str, ...]) -> list[str]:
-    """What makes these plain macros; those that ppduck also plans are left to the planner."""
+    """What makes these plain macros; those that ppduck has a method of its own for are left out."""
     if not wanted:
         return []
     with duckdb.connect() as con:

@@ -121,11 +121,16 @@ def _columns(mask: NumericMask, roles: Roles, given: dict[str, Any]) -> list[Row
             rows.append((name, "group", "every group is masked by itself and keeps its own moments"))
         elif name in used and name in roles.levels:
             levels = roles.levels[name]
+            indicators = len(levels) - 1 + (name in roles.null_levels)
+            told = ", one of them of NULL" if name in roles.null_levels else ""
             rows.append(
-                (name, "nonconfidential", f"used as {len(levels) - 1} indicators against its level {levels[0]!r}")
+                (name, "nonconfidential", f"used as {indicators} indicators against its level {levels[0]!r}{told}")
             )
         elif name in used:
-            rows.append((name, "nonconfidential", "used as a number; released as it is"))
+            beside = "as a number, beside an indicator of NULL" if name in roles.null_levels else "as a number"
+            rows.append((name, "nonconfidential", f"used {beside}; released as it is"))
+        elif name in roles.key:
+            rows.append((name, "not used", "named as key; released as it is: drop it if it tells who somebody is"))
         else:
             rows.append((name, "not used", _why_not_used(mask, name in roles.levels)))
     return rows

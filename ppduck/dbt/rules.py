@@ -62,7 +62,7 @@ class Rule:
         exact = isinstance(self.mask, NumericMask) and set(EXACT) <= set(self.mask.keeps)
         if self.mask is nm_egadp.MASK:
             exact = self.given.get("variant", 1) == 1 and not self.given.get("extra_noise")
-        return exact and not self.given.get("round") and self.given.get("on_null", "error") == "error"
+        return exact and not self.given.get("round") and self.given.get("on_null", "error") in ("error", "level")
 
     def statement(self, source: str) -> str:
         """The call as SQL; ``source`` is what tbl takes."""

@@ -21,7 +21,7 @@ from sqlglot.errors import SqlglotError
 from ppduck.errors import Faults, listed, near_miss
 from ppduck.plan.ranges import Range
 
-NOT_GIVEN = object()
+_Argument = tuple[exp.Expr, exp.Expr | None]  # an expression, and the type that DuckDB gave it
 
 
 class MisreadError(Exception):
@@ -187,24 +187,12 @@ def read_arguments(
 ) -> dict[str, Any]:
     """The given values by parameter name. ``texts`` stand in the order of the parameters."""
     faults = Faults(function)
-    known = [parameter.name for parameter in parameters]
-    given: dict[str, Any] = {}
-    for slot, argument in zip(known, texts, strict=True):
-        name, value = _read_one(function, argument, slot, evaluate)
-        if value is NOT_GIVEN:
-            continue
-        if name not in known:
-            faults.add(f"there is no parameter {name!r}.{near_miss(name, known)} Parameters: {listed(known)}.")
-        elif name in given:
-            faults.add(f"parameter {name!r} is given twice.")
-        else:
-            given[name] = value
+    given = {name: _valued(*found, evaluate) for name, found in _named(faults, parameters, texts).items()}
     result: dict[str, Any] = {}
     for parameter in parameters:
         value = given.get(parameter.name)
         if value is None:
-            if parameter.default is None:
-                faults.add(f"parameter {parameter.name!r} is missing: {parameter.doc}.")
+            _miss(faults, parameter)
             continue
         try:
             result[parameter.name] = parameter.read(value)
@@ -214,28 +202,66 @@ def read_arguments(
     return result
 
 
+def read_texts(function: str, parameters: Sequence[Parameter], texts: Sequence[str | None]) -> dict[str, str]:
+    """The given arguments as SQL by parameter name, for a function that judges their values itself."""
+    faults = Faults(function)
+    given = _named(faults, parameters, texts)
+    for parameter in parameters:
+        if parameter.name not in given:
+            _miss(faults, parameter)
+    faults.raise_if_any()
+    return {name: body.sql(dialect="duckdb") for name, (body, _) in given.items()}
+
+
+def _named(faults: Faults, parameters: Sequence[Parameter], texts: Sequence[str | None]) -> dict[str, _Argument]:
+    """The arguments by parameter name, whichever position they stand in; NULL is as good as not given."""
+    known = [parameter.name for parameter in parameters]
+    given: dict[str, _Argument] = {}
+    for slot, text in zip(known, texts, strict=True):
+        name, argument = _read_one(faults.function, text, slot)
+        if argument is None:
+            continue
+        if name not in known:
+            faults.add(f"there is no parameter {name!r}.{near_miss(name, known)} Parameters: {listed(known)}.")
+        elif name in given:
+            faults.add(f"parameter {name!r} is given twice.")
+        else:
+            given[name] = argument
+    return given
+
+
+def _miss(faults: Faults, parameter: Parameter) -> None:
+    if parameter.default is None:
+        faults.add(f"parameter {parameter.name!r} is missing: {parameter.doc}.")
+
+
 def _shown(value: Any) -> str:
     return str(value) if isinstance(value, (int, float, Decimal)) else repr(value)
 
 
-def _read_one(function: str, argument: str | None, slot: str, evaluate: Callable[[str], Any]) -> tuple[str, Any]:
+def _read_one(function: str, argument: str | None, slot: str) -> tuple[str, _Argument | None]:
+    """The parameter that an argument is for, and what it gives; None for NULL."""
     if argument is None or argument.endswith("THEN (NULL) ELSE NULL END"):
-        return slot, NOT_GIVEN
+        return slot, None
     try:
         case = sqlglot.parse_one(argument, dialect="duckdb")
     except SqlglotError:
         raise Faults(function).refuse(f"cannot read parameter {slot!r}; give it as a literal.") from None
     body = case.args["ifs"][0].args["true"].unnest()
     if isinstance(body, exp.Null):
-        return slot, NOT_GIVEN
+        return slot, None
     default = case.args.get("default")
     declared = default.args.get("to") if isinstance(default, exp.Cast) else None
     if isinstance(body, exp.EQ) and isinstance(body.this, exp.Cast) and isinstance(body.this.this, exp.Literal):
         slot, declared, body = body.this.this.this, body.this.args["to"], body.expression.unnest()
+    return slot, (body, declared)
+
+
+def _valued(body: exp.Expr, declared: exp.Expr | None, evaluate: Callable[[str], Any]) -> Any:
     try:
-        return slot, _value(body, declared)
+        return _value(body, declared)
     except _NotALiteralError:
-        return slot, _renamed(evaluate(body.sql(dialect="duckdb")), declared)
+        return _renamed(evaluate(body.sql(dialect="duckdb")), declared)
 
 
 class _NotALiteralError(Exception):

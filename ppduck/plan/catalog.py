@@ -251,6 +251,14 @@ class Catalog:
                 found[column.name] = levels
         return found
 
+    def with_null(self, source: Source, columns: Sequence[Column]) -> frozenset[str]:
+        """Those of the columns that hold NULL."""
+        if not columns:
+            return frozenset()
+        held = [sql.call("bool_or", sql.column(column.name).is_(exp.null())) for column in columns]
+        found = self.reader.execute(sql.select(held, source.sql)).fetchone()
+        return frozenset(column.name for column, null in zip(columns, found, strict=True) if null)
+
     def about_how_many_rows(self, source: Source) -> int | None:
         """What the catalogue says of a table; None for a view or a file, of which only a look would tell."""
         query = "SELECT max(estimated_size) FROM duckdb_tables() WHERE lower(table_name) = lower(?)"

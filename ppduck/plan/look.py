@@ -60,15 +60,22 @@ class Look:
                 "indicators_of": [
                     [i for i, feature in enumerate(roles.features) if feature.column == name]
                     for name, levels in self.categories
-                    if len(levels) > 1
+                    if len(levels) > 1 or name in roles.null_levels
                 ],
                 "bases": [f"{name} = {levels[0]}" for name, levels in self.categories],
                 "on_null": self.on_null,
+                "null_levels": sorted(roles.null_levels),
+                "nullable": [name for name in roles.nonconf if self._is_category(name)],
                 "parameters": own,
                 "context": release.context(self.mask, roles, self.given),
             },
             sort_keys=True,
         )
+
+    def _is_category(self, name: str) -> bool:
+        """Whether NULL can be a level of the column."""
+        column = self.roles.source.find(name)
+        return column is not None and (column.is_boolean or name in self.roles.levels)
 
     def _source(self, more: Sequence[sql.Expr] = ()) -> str:
         roles = self.roles

@@ -18,13 +18,20 @@ COMMON = (
     Parameter(
         "nonconf",
         arguments.columns,
-        "the columns whose relation to conf is kept; by default every other numeric, boolean or few-valued text column",
+        "the columns whose relation to conf is kept; by default every other numeric, boolean or few-valued text column "
+        "that is not in strata, key or drop",
         "NULL",
     ),
     Parameter("strata", arguments.columns, "mask within each group of these columns", "NULL"),
     Parameter("key", arguments.columns, "the columns that identify a row for its noise", "NULL"),
     Parameter("seed", arguments.integer, "repeatable, unprotected noise for tests", "NULL"),
-    Parameter("on_null", arguments.choice("error", "drop", "mean"), "what to do with NULL in nonconf", "'error'"),
+    Parameter(
+        "on_null",
+        arguments.choice("error", "level", "drop", "mean"),
+        "NULL in nonconf is refused, is a level of its category, leaves its row out, or counts as the mean; refused "
+        "unless told otherwise, as each of them changes what the release keeps",
+        "'error'",
+    ),
     Parameter("round", arguments.flag, "give integers and decimals back in their own type", "false"),
     Parameter("drop", arguments.columns, "columns to leave out of the output", "NULL"),
 )

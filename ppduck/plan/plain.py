@@ -1,4 +1,8 @@
-"""The plain SQL macros of ``sql/ppduck.sql``, which any DuckDB shell can read and ppduck loads as temporary ones."""
+"""The plain SQL macros of ``sql/ppduck.sql``, which any DuckDB shell can read and ppduck loads as temporary ones.
+
+A macro knows no ``qi=[…]``, only ``qi := […]``. Where ppduck is loaded, each therefore has a name of its own, and under
+the one that users know stands a planned function, which reads the arguments and calls it.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +24,23 @@ def text() -> str:
 
 
 def as_temporary(statements: Sequence[str], wanted: Iterable[str]) -> list[str]:
-    """The statements that make temporary macros of these names, and of the helpers that they call."""
+    """The statements that make temporary macros of these, each under its ``own_name``, and of the helpers they call."""
+    wanted = frozenset(wanted)
     needed = set(wanted)
     found = []
     for statement in reversed(statements):  # a helper stands before those that call it
         created = _CREATE.search(statement)
         if created and created[1] in needed:
             needed |= set(_WORD.findall(statement))
-            found.append(statement[: created.start()] + f"CREATE OR REPLACE TEMP MACRO {statement[created.start(1) :]}")
+            name = own_name(created[1]) if created[1] in wanted else created[1]
+            found.append(
+                f"{statement[: created.start()]}CREATE OR REPLACE TEMP MACRO {name}{statement[created.end(1) :]}"
+            )
     return found[::-1]
+
+
+def own_name(macro: str) -> str:
+    return f"_pp_plain_{macro}"
 
 
 def plain_macro(
@@ -40,10 +52,10 @@ def plain_macro(
     keeps: tuple[str, ...] = (),
     loses: tuple[str, ...] = (),
 ) -> PlainMacro:
-    """Registers a macro of the file, for the catalogue; loading it is the extension's work."""
+    """Registers a macro of the file; loading it is the extension's work."""
 
-    def plan(catalog: object, given: object) -> str:
-        raise NotImplementedError(f"{name} is plain SQL and is never planned")
+    def plan(catalog: object, given: dict[str, str]) -> str:
+        return f"FROM {own_name(name)}({', '.join(f'{parameter} := {text}' for parameter, text in given.items())})"
 
     macro = PlainMacro(name, parameters, plan, summary, reference, keeps, loses)
     register(macro)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ppduck.plan.arguments import Parameter
+from ppduck.plan.arguments import Parameter, read_arguments, read_texts
 from ppduck.plan.catalog import Catalog
 
 
@@ -20,6 +20,10 @@ class Function:
     summary: str
     reference: str
 
+    def read(self, texts: Sequence[str | None], catalog: Catalog) -> dict[str, Any]:
+        """The values that a call gives, from the texts of its arguments in the order of the parameters."""
+        return read_arguments(self.name, self.parameters, texts, catalog.constant)
+
     @property
     def signature(self) -> str:
         return f"{self.name}({', '.join(parameter.signature for parameter in self.parameters)})"
@@ -27,10 +31,14 @@ class Function:
 
 @dataclass(frozen=True)
 class PlainMacro(Function):
-    """A function that is a macro of ``sql/ppduck.sql``: it needs no planning, and no Python."""
+    """A function that is a macro of ``sql/ppduck.sql``: it needs no Python but to understand ``=`` in a call."""
 
     keeps: tuple[str, ...] = ()  # what it promises, if it is a mask
     loses: tuple[str, ...] = ()
+
+    def read(self, texts: Sequence[str | None], catalog: Catalog) -> dict[str, Any]:
+        """The arguments as they were written: the macro itself judges their values."""
+        return read_texts(self.name, self.parameters, texts)
 
 
 AnyFunction = TypeVar("AnyFunction", bound=Function)

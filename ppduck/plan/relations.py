@@ -68,7 +68,8 @@ class RelationFrame(NarrowFrame):
     def _read_inputs(self) -> None:
         """In the order of the columns; the planner's features leave out a first level, a distance needs it too."""
         roles = self.roles
-        features = {feature.column: (i, feature) for i, feature in enumerate(roles.features)}
+        # Of a boolean with an indicator of NULL, the first is its value.
+        features = {feature.column: (i, feature) for i, feature in reversed(list(enumerate(roles.features)))}
         for name in roles.nonconf:
             i, feature = features[name]
             if name in roles.levels:
@@ -83,6 +84,10 @@ class RelationFrame(NarrowFrame):
                 self.inputs.append(sql.call("coalesce", deviation, sql.number(0.0)))
                 column = roles.source.find(name)
                 self.indicators.append(column is not None and column.is_boolean)
+                self.input_columns.append(name)
+            if name in roles.null_levels:
+                self.inputs.append(sql.double(sql.column(name).is_(exp.null())))
+                self.indicators.append(True)
                 self.input_columns.append(name)
 
     def specification(self) -> str:

@@ -21,7 +21,8 @@ def context(mask: NumericMask, roles: Roles, given: dict[str, Any]) -> str:
         "conf": sorted(column.name for column in roles.conf),
         "features": sorted(feature.label for feature in roles.features),
         "by": sorted(roles.strata),  # under the name that noise knows it by: another would be other noise
-        "on_null": given.get("on_null", "error"),
+        # Where NULL is a level, the features say so.
+        "on_null": {"level": "error"}.get(on_null := given.get("on_null", "error"), on_null),
         "seed": given.get("seed"),
         "parameters": {name: value for name, value in own.items() if str(value) != defaults[name]},
     }

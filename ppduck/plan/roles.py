@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from ppduck.plan.catalog import Catalog, Column, Source
 from ppduck.values import folded
 
 FEW_LEVELS = 20  # a text column with at most so many levels is used unless told otherwise
+NULL = "NULL"
 MANY_LEVELS = 100  # and one that is named may have so many
 
 
@@ -24,7 +25,7 @@ class Feature:
     label: str
     column: str
     value: sql.Expr
-    level: str | None = None
+    level: str | None = None  # of a category; NULL, where it is one, is called so
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Roles:
     strata: tuple[str, ...]
     key: tuple[str, ...]
     drop: tuple[str, ...]
+    null_levels: frozenset[str] = frozenset()  # the columns of nonconf in which NULL is a level like others
 
     @property
     def nonconf(self) -> list[str]:
@@ -93,11 +95,14 @@ def assign(
 
     features: list[Feature] = []
     levels: dict[str, list[str]] = {}
+    null_levels: frozenset[str] = frozenset()
     if uses_nonconf:
-        taken = {column.name for column in [*conf, *strata, *drop]}
+        taken = {column.name for column in [*conf, *strata, *key, *drop]}
         free = [column for column in source.columns or () if column.name not in taken]
         chosen, levels = choose_nonconf(faults, catalog, source, named, free)
-        features = [feature for column in chosen for feature in features_of(column, levels)]
+        if given.get("on_null") == "level":
+            null_levels = catalog.with_null(source, [c for c in chosen if c.is_boolean or levels.get(c.name)])
+        features = [feature for column in chosen for feature in features_of(column, levels, null_levels)]
     faults.raise_if_any()
     return Roles(
         source,
@@ -107,23 +112,37 @@ def assign(
         tuple(column.name for column in strata),
         tuple(column.name for column in key),
         tuple(column.name for column in drop),
+        null_levels,
     )
 
 
-def features_of(column: Column, levels: dict[str, list[str]]) -> list[Feature]:
-    """A numeric column as it is, true as 1, a category as indicators of all levels but the first."""
+def features_of(
+    column: Column, levels: dict[str, list[str]], null_levels: Collection[str] = frozenset()
+) -> list[Feature]:
+    """A numeric column as it is, true as 1, a category as indicators of all levels but the first.
+
+    In ``null_levels`` are those in which NULL is a level of its own, the last.
+    """
     name = sql.column(column.name)
-    if column.name not in levels:
-        return [Feature(column.name, column.name, numeric(column))]
-    return [
-        Feature(
-            f"{column.name} = {level}",
-            column.name,
-            sql.double(exp.EQ(this=sql.cast(name.copy(), "VARCHAR"), expression=sql.text(level))),
-            level,
-        )
-        for level in levels[column.name][1:]
-    ]
+    null_is_level = column.name in null_levels
+    if column.name in levels:
+        found = [
+            Feature(f"{column.name} = {level}", column.name, indicator(column.name, level, null_is_level), level)
+            for level in levels[column.name][1:]
+        ]
+    else:
+        value = numeric(column)
+        value = sql.call("coalesce", value, sql.number(0.0)) if null_is_level else value
+        found = [Feature(column.name, column.name, value)]
+    if null_is_level:
+        found.append(Feature(f"{column.name} is NULL", column.name, sql.double(name.is_(exp.null())), NULL))
+    return found
+
+
+def indicator(column: str, level: str, null_is_level: bool) -> sql.Expr:
+    """1 in rows with this level, 0 in others; NULL in rows with NULL, unless that is a level too."""
+    equal = exp.NullSafeEQ if null_is_level else exp.EQ
+    return sql.double(equal(this=sql.cast(sql.column(column), "VARCHAR"), expression=sql.text(level)))
 
 
 def numeric(column: Column) -> sql.Expr:

@@ -56,13 +56,10 @@ def check(
             "for another table, such as a temporary one or one that an open transaction has replaced. Name it with its "
             "schema, or commit first."
         )
-    if spec["on_null"] == "error":
+    if spec["on_null"] in ("error", "level"):
         for name, count in zip(spec["nonconf"], nulls, strict=True):
-            if count:
-                faults.add(
-                    f"nonconf column {quoted(name)} has NULL in {count} of {rows} rows{where}. Leave the column out of "
-                    "nonconf, or say on_null := 'drop' (leave those rows out) or 'mean' (count them as average)."
-                )
+            if count and name not in spec["null_levels"]:
+                faults.add(_null_in_nonconf(spec, name, f"{count} of {rows} rows{where}"))
     for name, count in zip(used if unread else [], unread, strict=True):
         if count:
             faults.add(f"column {quoted(name)} is not numeric: {count} of {rows} values{where} are no numbers.")
@@ -96,6 +93,21 @@ def check(
         faults.add(_shared_keys(spec["key"], rows, where))
     faults.raise_if_any()
     return tweak_of(spec["context"], int(digest or 0))
+
+
+def _null_in_nonconf(spec: dict[str, Any], name: str, rows: str) -> str:
+    found = f"nonconf column {quoted(name)} has NULL in {rows}."
+    others = "'drop' (leave those rows out) or 'mean' (count them as average)"
+    if name in spec["nullable"]:
+        if spec["on_null"] == "level":
+            return f"{found} They were not there when the call was planned; run it again, after a commit."
+        return f"{found} Say on_null := 'level' (NULL is a level like others), {others}, or leave it out of nonconf."
+    if spec["on_null"] == "level":
+        return (
+            f"{found} on_null := 'level' is for categories, and this is a number. Turn it into a category in tbl, "
+            f"leave it out of nonconf, or say on_null := {others}."
+        )
+    return f"{found} Leave the column out of nonconf, or say on_null := {others}."
 
 
 def _shared_keys(key: list[str], rows: int, where: str) -> str:

@@ -1,0 +1,128 @@
+"""One vocabulary: the same thing has the same name in every function, and every name may be written with ``=``."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from ppduck.plan.registry import PlainMacro, functions
+
+pytestmark = pytest.mark.core
+
+# What things were called in some functions, and what they are called in all.
+FORMER = {"by": "strata", "masked": "release", "weight": "count"}
+# (a plain function with arguments by =, the same by place)
+PLAIN = {
+    "k_anonymity('t', qi=['a', 'b'], k=3)": "k_anonymity('t', ['a', 'b'], 3)",
+    "k_anonymity(qi=[b, a], tbl='t')": "k_anonymity('t', ['b', 'a'])",
+    "l_diversity('t', ['a'], sensitive='s', l=3, c=1.5)": "l_diversity('t', ['a'], 's', 3, 1.5)",
+    "t_closeness('t', qi=['a'], sensitive='b', ordered=true)": "t_closeness('t', ['a'], 'b', true)",
+    "association_measures('t', a='a', b='b')": "association_measures('t', 'a', 'b')",
+    "chi2_independence('t', columns=['a', 'b'])": "chi2_independence('t', ['a', 'b'])",
+    "rr_privacy(p=0.8, levels=3)": "rr_privacy(0.8, 3)",
+    "egadp_plain('t', conf=['x'], nonconf=['y'], key='id', secret=getvariable('hush'))": (
+        "egadp_plain('t', ['x'], getvariable('hush'), 'id', ['y'])"
+    ),
+}
+
+
+@pytest.fixture
+def t(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    con.execute(
+        "CREATE TABLE t AS SELECT i AS id, i % 3 AS a, (i * 7) % 4 AS b, 'v' || i % 5 AS s, sin(i) AS x, cos(i * 2) AS y "
+        "FROM range(200) r(i)"
+    )
+    con.execute("SET VARIABLE hush = 'sixteen letters and more'")
+    return con
+
+
+def test_no_parameter_is_a_reserved_word(con: duckdb.DuckDBPyConnection) -> None:
+    found = con.execute("SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'").fetchall()
+    reserved = {name for (name,) in found}
+    assert len(reserved) > 50
+    used = {(function.name, parameter.name) for function in functions() for parameter in function.parameters}
+    assert [pair for pair in sorted(used) if pair[1] in reserved] == []
+
+
+def test_every_parameter_can_be_written_with_an_equals_sign(con: duckdb.DuckDBPyConnection) -> None:
+    for function in functions():
+        for parameter in function.parameters:
+            told = ""
+            try:
+                con.execute(f"FROM {function.name}({parameter.name}=MAP {{'a': 1}})")
+            except duckdb.InvalidInputException as refused:  # what cannot be parsed or bound raises another one
+                told = str(refused)
+            assert "there is no parameter" not in told, (function.name, parameter.name)
+
+
+def test_what_must_be_given_stands_before_what_may_be() -> None:
+    for function in functions():
+        required = [parameter.default is None for parameter in function.parameters]
+        assert required == sorted(required, reverse=True), function.name
+
+
+def test_the_same_thing_has_the_same_name() -> None:
+    for function in functions():
+        names = [parameter.name for parameter in function.parameters]
+        assert not set(names) & set(FORMER), function.name
+        assert ("original" in names) == ("release" in names), function.name
+        assert names[:2] == ["original", "release"] or "original" not in names, function.name
+
+
+def test_a_former_name_is_refused_with_those_that_there_are(customers: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(
+        duckdb.InvalidInputException, match=r"there is no parameter 'stratum'\. Did you mean \"strata\""
+    ):
+        customers.execute("FROM egadp_mask('customers', conf=['x1'], stratum=['region'])")
+    with pytest.raises(duckdb.InvalidInputException, match=r"no parameter 'weight'.*Parameters: .*\"count\""):
+        customers.execute("FROM independence_test('customers', 'region', 'member', weight='s1')")
+    with pytest.raises(duckdb.BinderException, match=r"strata"):
+        customers.execute("FROM egadp_mask('customers', conf := ['x1'], \"by\" := ['region'])")
+
+
+def test_names_and_places_can_be_mixed(customers: duckdb.DuckDBPyConnection) -> None:
+    ways = (
+        "'customers', conf=['x1'], nonconf=['s1'], key='id', strata=['region']",
+        "'customers', ['x1'], ['s1'], ['region'], 'id'",
+        "'customers', ['x1'], strata=['region'], key='id', nonconf=['s1']",
+        "strata=['region'], key='id', nonconf=['s1'], conf=['x1'], tbl='customers'",
+        "'customers', conf=['x1'], nonconf=['s1'], strata := ['region'], key := 'id'",
+    )
+    found = [customers.execute(f"SELECT sum(x1), sum(id * x1) FROM egadp_mask({way})").fetchall() for way in ways]
+    assert all(each == found[0] for each in found)
+
+
+@pytest.mark.parametrize(("named", "placed"), PLAIN.items())
+def test_plain_functions_take_an_equals_sign_where_ppduck_is_loaded(
+    t: duckdb.DuckDBPyConnection, named: str, placed: str
+) -> None:
+    found = t.execute(f"FROM {named}").fetchall()
+    assert found == t.execute(f"FROM {placed}").fetchall() != []
+
+
+def test_every_plain_function_is_tried() -> None:
+    plain = {function.name for function in functions() if isinstance(function, PlainMacro)}
+    assert plain - {named.partition("(")[0] for named in PLAIN} == set()
+
+
+def test_plain_functions_see_what_only_the_connection_sees(t: duckdb.DuckDBPyConnection) -> None:
+    t.execute("CREATE TEMP TABLE mine AS FROM t WHERE id < 60")
+    [(k, rows, *_)] = t.execute("FROM k_anonymity('mine', qi=['a'])").fetchall()
+    assert (k, rows) == (20, 60)
+    assert t.execute("FROM k_anonymity(?, qi=?)", ["mine", ["a"]]).fetchall()[0][:2] == (20, 60)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("k_anonymity('t', q1=['a'])", r"k_anonymity: there is no parameter 'q1'\. Did you mean \"qi\"\?"),
+        ("k_anonymity('t')", r"k_anonymity: parameter 'qi' is missing: the columns by which"),
+        ("k_anonymity('t', ['a'], qi=['b'])", r"parameter 'qi' is given twice"),
+        ("k_anonymity('t', qi=['a'], k=0)", r"k_anonymity: k must be a whole number of at least 1"),
+        ("egadp_plain('t', conf=['x'], key='id', secret='tiny')", r"egadp_plain: secret has only 4 characters"),
+    ],
+)
+def test_plain_functions_tell_what_is_wrong(t: duckdb.DuckDBPyConnection, call: str, message: str) -> None:
+    with pytest.raises(duckdb.InvalidInputException, match=message) as refused:
+        t.execute(f"FROM {call}")
+    assert "tiny" not in str(refused.value).partition("LINE 1")[0]
