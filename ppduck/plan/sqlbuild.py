@@ -90,9 +90,10 @@ def star(table: str, exclude: Iterable[str] = (), replace: Mapping[str, Expr] | 
 def hidden(name: str) -> Expr:
     """A column of whole numbers whose range DuckDB does not know: its plans, which EXPLAIN shows, would name the least.
 
-    Sorts, groups and joins store whole numbers as their distance from it; what is known of a column's range ends at |.
+    Sorts, groups and joins store whole numbers as their distance from it. What is known of a range ends at greatest(),
+    which passes over NULL and takes any type, should the name stand for another table when the statement runs.
     """
-    return exp.BitwiseOr(this=column(name), expression=number(0))
+    return call("greatest", column(name), exp.Null())
 
 
 def render(expression: Expr) -> str:
