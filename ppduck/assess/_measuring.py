@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ppduck.errors import Faults, PpduckError, listed
+from ppduck.kernels.prediction import explained
+from ppduck.kernels.relation import fit
 from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
@@ -23,8 +25,9 @@ from ppduck.values import Array, Moments
 
 MODEL = Parameter(
     "model",
-    arguments.choice("linear", "kernel"),
-    "'linear', or 'kernel' for the LS-SVM of nm_egadp_mask, on 20,000 rows at most",
+    arguments.choice("linear", "curve", "kernel"),
+    "'linear'; 'curve', where a line misses, for E(conf | nonconf) by the LS-SVM of nm_egadp_mask beside nonconf; or "
+    "'kernel' for that LS-SVM instead of lines; on 20,000 rows at most",
     "'linear'",
 )
 
@@ -47,6 +50,7 @@ TOLERANCE = Parameter(
     "NULL",
 )
 FEWEST = 2  # pairs
+CURVED = 0.01  # share of a column's variance that a curve must tell beyond a line to be believed
 # Specification, number of pairs, then what is told of each piece.
 TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 7]
 
@@ -59,23 +63,29 @@ def planned(name: str, catalog: Catalog, given: dict[str, Any], udf: str, column
     pairs.use_pieces()
     pairs.faults.raise_if_any()
     shown = [column for column in columns if column != "piece" or pairs.pieces]
-    return answered(pairs, udf, shown, kernel=given.get("model") == "kernel", tolerance=given.get("tolerance"))
+    return answered(pairs, udf, shown, model=given.get("model", "linear"), tolerance=given.get("tolerance"))
 
 
-def answered(pairs: Pairs, udf: str, columns: Iterable[str], *, kernel: bool, **more: Any) -> str:
-    """The rows that a UDF makes of the moments of the pairs, or with a kernel model of a sample of them."""
+def answered(pairs: Pairs, udf: str, columns: Iterable[str], *, model: str, **more: Any) -> str:
+    """The rows that a UDF makes of the moments of the pairs, with a kernel model of a sample of them, or of both."""
     nothing = "NULL::DOUBLE[]"
-    if kernel:
+    rows = [sql.column(name) for name in pairs.value_names]
+    of_all, of_sample = [SUMS, PRODUCTS, CENTRES], [SAMPLED, SAMPLED_SIZES]
+    if model == "kernel":
         statement = pairs.statement()
-        pairs.sample(statement, [sql.column(name) for name in pairs.value_names])
-        told = [PIECE, COUNT, nothing, nothing, nothing, SAMPLED, SAMPLED_SIZES]
+        pairs.sample(statement, rows)
+        of_all = [nothing] * 3
+    elif model == "curve" and pairs.features:
+        statement = pairs.moments(sampled=True)
+        pairs.draw(statement, rows)
     else:
         statement = pairs.moments()
-        told = [PIECE, COUNT, SUMS, PRODUCTS, CENTRES, nothing, nothing]
+        of_sample = [nothing] * 2
+    told = [PIECE, COUNT, *of_all, *of_sample]
     kinds = [
         [feature.column, feature.level is not None or _boolean(pairs, feature.column)] for feature in pairs.features
     ]
-    return pairs.rows(statement, udf, told, columns, kinds=kinds, kernel=kernel, **more)
+    return pairs.rows(statement, udf, told, columns, kinds=kinds, model=model, **more)
 
 
 def _boolean(pairs: Pairs, name: str) -> bool:
@@ -84,8 +94,18 @@ def _boolean(pairs: Pairs, name: str) -> bool:
 
 
 @dataclass(frozen=True)
+class Curved:
+    """The moments of [S, û, X, Y] over a sample: the first ``p`` of their columns were open anyway."""
+
+    moments: Moments
+    p: int
+    n: int
+    columns: frozenset[int]  # which columns of X a curve tells more of
+
+
+@dataclass(frozen=True)
 class Piece:
-    """A part of the data: its moments of [S, X, Y], or its rows of them."""
+    """A part of the data: its moments of [S, X, Y], or rows of them, or both."""
 
     spec: dict[str, Any]
     label: str | None
@@ -119,6 +139,29 @@ class Piece:
     def inputs(self) -> tuple[Array, npt.NDArray[np.bool_]]:
         """S as a model reads it, and which of it are indicators."""
         return as_inputs(self.rows[:, : self.p], self.spec["kinds"])
+
+    @cached_property
+    def curved(self) -> Curved | None:
+        """[S, û, X, Y] of the sample, û = E(X|S) for the columns of X of which a curve of S tells more than its line.
+
+        The curve is the one that nm_egadp_mask releases by. It is a function of S, so that it belongs to what was open
+        anyway; lines stand as they are where it tells nothing more, for they are known from all rows.
+        """
+        if self.moments is None or self.sample is None or len(self.sample) < FEWEST_ROWS:
+            return None
+        s, indicators = self.inputs
+        fitted = fit(s, self.x, indicators=indicators).predict(s)
+        by_line = explained(Moments.of(self.rows), range(self.p, self.p + self.q), range(self.p))
+        beside = np.column_stack([self.rows[:, : self.p], fitted, self.x])
+        own = [
+            explained(Moments.of(beside), [self.p + self.q + j], [*range(self.p), self.p + j]) for j in range(self.q)
+        ]
+        more = np.array([float(r2[0]) for r2 in own]) - by_line
+        columns = [j for j in range(self.q) if more[j] > CURVED]
+        if not columns:
+            return None
+        rows = np.column_stack([self.rows[:, : self.p], fitted[:, columns], self.x, self.y])
+        return Curved(Moments.of(rows), self.p + len(columns), len(rows), frozenset(columns))
 
     def refuse(self, fault: str) -> PpduckError:
         where = f" where {self.label}" if self.label and self.label != "otherwise" else ""
@@ -174,21 +217,19 @@ def pieces_of(
         raise Faults(spec["function"], spec["table"]).refuse("there is no pair of rows without NULL to measure.")
     width = len(spec["features"]) + 2 * len(spec["columns"])
     labels = [spec["pieces"][int(i)] for i in pieces]
-    found = []
+    drawn: list[Array | None] = [None] * len(labels)
     if sample is not None and sizes is not None:
         ends = np.cumsum(np.nan_to_num(sizes)).astype(int)
-        parts = np.split(sample.reshape(-1, width), ends[:-1] // width)
-        for label, n, rows in zip(labels, counts, parts, strict=True):
-            found.append(Piece(spec, label, int(n), None, None, rows))
-    else:
-        assert sums is not None
-        assert products is not None
-        assert centres is not None
-        triangle = width * (width + 1) // 2
-        for i, (label, n) in enumerate(zip(labels, counts, strict=True)):
+        drawn = list(np.split(sample.reshape(-1, width), ends[:-1] // width))
+    found = []
+    triangle = width * (width + 1) // 2
+    for i, (label, n, rows) in enumerate(zip(labels, counts, drawn, strict=True)):
+        moments, centre = None, None
+        if sums is not None and products is not None and centres is not None:
             own = slice(i * width, (i + 1) * width)
             moments = Moments.from_sums(int(n), sums[own], products[i * triangle : (i + 1) * triangle])
-            found.append(Piece(spec, label, int(n), moments, centres[own], None))
+            centre = centres[own]
+        found.append(Piece(spec, label, int(n), moments, centre, rows))
     for piece in found:
         _refuse_unfit(piece)
     return found

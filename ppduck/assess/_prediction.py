@@ -12,7 +12,7 @@ from scipy.stats import norm
 from ppduck.assess._measuring import Piece
 from ppduck.kernels.prediction import CHANCE, ROUNDING, explained, gain_by_chance, rank
 from ppduck.kernels.relation import left_out_errors
-from ppduck.values import Array
+from ppduck.values import Array, Moments
 
 BY = ("s", "sy", "y")
 
@@ -66,9 +66,18 @@ def _between(pieces: Sequence[Piece], j: int) -> float:
 
 
 def _by_moments(piece: Piece) -> Iterator[Predicted]:
-    p, q, n = piece.p, piece.q, piece.n
-    moments = piece.moments
-    assert moments is not None
+    """By lines; a column of which the release tells more than a line of S does by a curve, if one was asked for."""
+    assert piece.moments is not None
+    for j, found in enumerate(_by_lines(piece, piece.moments, piece.p, piece.n)):
+        if found.mse["s"] - found.mse["sy"] <= found.chance or piece.curved is None or j not in piece.curved.columns:
+            yield found
+        else:
+            curved = piece.curved
+            yield list(_by_lines(piece, curved.moments, curved.p, curved.n))[j]
+
+
+def _by_lines(piece: Piece, moments: Moments, p: int, n: int) -> Iterator[Predicted]:
+    q = piece.q
     s, x, y = range(p), range(p, p + q), range(p + q, p + 2 * q)
     r2 = {by: explained(moments, x, columns) for by, columns in (("s", s), ("sy", [*s, *y]), ("y", y))}
     for j, name in enumerate(piece.spec["columns"]):

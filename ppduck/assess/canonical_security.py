@@ -51,13 +51,27 @@ def solve(specification: str, _: int, *told: Array | None) -> list[dict[str, Any
     return [row for piece in pieces_of(specification, *told) for row in _conditions(piece)]
 
 
-def _conditions(piece: Piece) -> Iterator[dict[str, Any]]:
-    q, n = piece.q, piece.n
-    moments, p, told = piece.moments, piece.p, "nonconf"
-    if moments is None:
+def _conditions(piece: Piece) -> list[dict[str, Any]]:
+    """By lines; where these miss a condition and a curve of nonconf was asked for and tells more, by that."""
+    q = piece.q
+    if piece.moments is None:
         s, indicators = piece.inputs
         fitted = fit(s, piece.x, indicators=indicators).predict(s)
-        moments, p, n, told = Moments.of(np.column_stack([fitted, piece.x, piece.y])), q, len(s), "E(conf | nonconf)"
+        moments = Moments.of(np.column_stack([fitted, piece.x, piece.y]))
+        return _rows(piece, moments, q, len(s), "E(conf | nonconf)")
+    found = _rows(piece, piece.moments, piece.p, piece.n, "nonconf")
+    if all(row["holds"] is not False for row in found) or piece.curved is None:
+        return found
+    curved = piece.curved
+    return _rows(piece, curved.moments, curved.p, curved.n, "nonconf with E(conf | nonconf)")
+
+
+def _rows(piece: Piece, moments: Moments, p: int, n: int, told: str) -> list[dict[str, Any]]:
+    return list(_measured(piece, moments, p, n, told))
+
+
+def _measured(piece: Piece, moments: Moments, p: int, n: int, told: str) -> Iterator[dict[str, Any]]:
+    q = piece.q
     s_, x, y = range(p), range(p, p + q), range(p + q, p + 2 * q)
     by_s, by_sy, by_y = (canonical_correlation(moments, x, by) for by in (s_, [*s_, *y], y))
     asked = piece.spec["tolerance"]

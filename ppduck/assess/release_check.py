@@ -86,6 +86,8 @@ def _linkage(method: str, meaning: str) -> Rule:
 # What dealing out masked values at random gives, and how far two such shares may differ once in a thousand times.
 NEAR_BY_CHANCE = "chance_share + 4.37 * sqrt(chance_share * (1 - chance_share) / rows)"
 NEAREST = "share of masked records whose own original is nearest to them"
+# A release that keeps a curve of nonconf tells what nonconf tells anyway, though not by a line.
+CURVE = {"model": "curve"}
 RULES = {
     "linkage": _linkage("distance", f"{NEAREST}, standardised"),
     "linkage_own": Rule(
@@ -102,6 +104,7 @@ RULES = {
         "value",
         "canonical correlation of conf with nonconf and the release, less that with nonconf alone",
         "measure = 'cc_gain'",
+        more=CURVE,
         chance="tolerance",
     ),
     "cc_excess": Rule(
@@ -109,6 +112,7 @@ RULES = {
         "value",
         "canonical correlation of conf with the release, less that with nonconf",
         "measure = 'cc_excess'",
+        more=CURVE,
         chance="tolerance",
     ),
     "cc_partial": Rule(
@@ -116,12 +120,14 @@ RULES = {
         "value",
         "canonical correlation of conf and the release, what nonconf tells of both taken off",
         "measure = 'cc_partial'",
+        more=CURVE,
         chance="tolerance",
     ),
     "r2_gain": Rule(
         "value_disclosure",
         "gain",
         "R² of a conf column that the release adds to nonconf, the largest",
+        more=CURVE,
         chance="tolerance",
     ),
     "r2_gain_kernel": Rule(

@@ -113,14 +113,18 @@ class _Anatomy:
         return json.dumps(spec, sort_keys=True)
 
     def _source(self) -> str:
-        columns = [sql.named(sql.column(name), f"_pp_q{i}") for i, name in enumerate([*self.qi, *self.keep])]
-        columns += [sql.named(sql.column(self.sensitive), "_pp_s"), sql.named(self._row_key(), "_pp_key")]
+        columns = [sql.named(self._hidden(name), f"_pp_q{i}") for i, name in enumerate([*self.qi, *self.keep])]
+        columns += [sql.named(self._hidden(self.sensitive), "_pp_s"), sql.named(self._row_key(), "_pp_key")]
         if self.key:
             no_key = sql.present([sql.column(name) for name in self.key])
             assert no_key is not None
             named_key = sql.call("hash", *map(sql.column, self.key))
             columns.append(sql.named(exp.Case().when(no_key, named_key), "_pp_named"))
         return sql.select(columns, f'{self.source.sql} AS "_pp_row"')
+
+    def _hidden(self, name: str) -> sql.Expr:
+        column = self.source.find(name)
+        return sql.hidden(name) if column is not None and column.is_integer else sql.column(name)
 
     def _row_key(self) -> sql.Expr:
         """What a row's chance hangs on: its content, and its key, its number, or which of equal rows it is."""

@@ -110,7 +110,8 @@ class _Generalization:
 
     def statement(self) -> str:
         statement = sql.Statement()
-        rows = sql.select([sql.star("_pp_row")], f'{self.source.sql} AS "_pp_row"')
+        hidden = {c.name: sql.hidden(c.name) for c in [*self.qi, *self.sensitive] if c.is_integer}
+        rows = sql.select([sql.star("_pp_row", replace=hidden)], f'{self.source.sql} AS "_pp_row"')
         statement.step("_pp_source", rows, materialized=not self.source.repeatable)
         statement.step("_pp_counted", self._counted(), materialized=True)
         statement.step("_pp_cells", self._cells(), materialized=True)

@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 
 from ppduck.errors import Faults, PpduckError, UnreadError, near_miss, quoted
 from ppduck.plan import sqlbuild as sql
+from ppduck.plan.rehearsal import read_through
 from ppduck.values import folded
 
 _INTEGERS = {
@@ -141,9 +142,12 @@ class Catalog:
         troubles = []
         for candidate in candidates:
             try:
-                return self._described(stripped, candidate)
+                source = self._described(stripped, candidate)
             except UnreadError as error:
                 troubles.append(_trouble(faults, stripped, candidate, error))
+            else:
+                self._read_through(faults, source)
+                return source
         if name is None and not re.fullmatch(r"[^\s;()]+\.[^\s;()]+", stripped):
             raise faults.refuse(
                 f"tbl must be one table or view, a file, or a parenthesised SELECT; {stripped!r} is none of these."
@@ -288,7 +292,16 @@ class Catalog:
             columns = self._columns(text)
         except UnreadError as error:
             return Source(text, text, None, repeatable=False, trouble=_trouble(faults, text, text, error))
-        return Source(text, text, columns, repeatable=False, row_type=self._row_type(text))
+        source = Source(text, text, columns, repeatable=False, row_type=self._row_type(text))
+        self._read_through(faults, source)
+        return source
+
+    def _read_through(self, faults: Faults, source: Source) -> None:
+        """Once for a call, unless a table has the rows already."""
+        wanted = (source.sql, "*", 0)
+        if not source.has_rowid and wanted not in self.read_levels:
+            read_through(self.reader, faults, source.label, source.sql)
+            self.read_levels[wanted] = None
 
     def _described(self, label: str, name: str) -> Source:
         columns = self._columns(name)

@@ -15,6 +15,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Column, Source
+from ppduck.plan.rehearsal import may_fail, rehearse
 from ppduck.plan.roles import Feature, choose_nonconf, features_of, refuse_overlap, refuse_reserved
 from ppduck.plan.roles import resolve_columns as resolve
 from ppduck.values import folded
@@ -203,6 +204,17 @@ class Compared:
                     )
             self.pieces.append(where)
             self._piece_texts.append(text.strip())
+        if may_fail(self.pieces):
+            self.faults.raise_if_any()
+            parted = sql.select([sql.call("max", self.part())], self.original.sql)
+            rehearse(self.catalog.reader, self.faults, "pieces", parted)
+
+    def part(self) -> sql.Expr:
+        """The number of a row's piece."""
+        part = exp.Case()
+        for i, condition in enumerate(self.pieces):
+            part = part.when(condition.copy(), sql.number(i))
+        return part.else_(sql.number(len(self.pieces)))
 
     @property
     def piece_labels(self) -> list[str | None]:

@@ -87,7 +87,8 @@ class Look:
         if self.on_null == "drop":
             where = sql.present([sql.column(name) for name in roles.nonconf])
         # The key stands right behind the user's columns, where the first look checks what type the row has.
-        columns = [sql.star("_pp_row"), sql.named(sql.call("hash", *key), "_pp_key"), *more]
+        hidden = {column.name: sql.hidden(column.name) for column in roles.conf if column.is_integer}
+        columns = [sql.star("_pp_row", replace=hidden), sql.named(sql.call("hash", *key), "_pp_key"), *more]
         return sql.select(columns, f'{roles.source.sql} AS "_pp_row"', where=where)
 
     def _key(self) -> list[sql.Expr]:

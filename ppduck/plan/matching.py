@@ -64,19 +64,16 @@ class Matching(Compared):
 
     def _original_values(self) -> list[sql.Expr]:
         own = [sql.named(sql.double(feature.value.copy()), f"_pp_s{i}") for i, feature in enumerate(self.features)]
-        own += [sql.named(sql.double(numeric(column)), f"_pp_x{j}") for j, column in enumerate(self.numbers)]
+        own += [sql.named(_number(column), f"_pp_x{j}") for j, column in enumerate(self.numbers)]
         own += _inputs([feature for feature, _ in self.inputs], "_pp_x", len(self.numbers))
         own += [sql.named(_text(column), f"_pp_a{j}") for j, column in enumerate(self.categories)]
         if self.pieces:
-            part = exp.Case()
-            for i, condition in enumerate(self.pieces):
-                part = part.when(condition.copy(), sql.number(i))
-            own.append(sql.named(part.else_(sql.number(len(self.pieces))), "_pp_part"))
+            own.append(sql.named(self.part(), "_pp_part"))
         return own
 
     def _masked_values(self) -> list[sql.Expr]:
         numbers, categories = ([self._of_masked(c) for c in columns] for columns in (self.numbers, self.categories))
-        other = [sql.named(sql.double(numeric(column)), f"_pp_y{j}") for j, column in enumerate(numbers)]
+        other = [sql.named(_number(column), f"_pp_y{j}") for j, column in enumerate(numbers)]
         other += _inputs([feature for _, feature in self.inputs], "_pp_y", len(numbers))
         return [*other, *(sql.named(_text(column), f"_pp_b{j}") for j, column in enumerate(categories))]
 
@@ -227,6 +224,10 @@ def matched(
         f"rows are matched by key ({listed(spec['key'])}), and they do not match one to one: {'; '.join(found)}. "
         "Name a key that is unique and never NULL, and compare tables of the same rows, such as '(SELECT … WHERE …)'."
     )
+
+
+def _number(column: Column) -> sql.Expr:
+    return sql.double(sql.hidden(column.name) if column.is_integer else numeric(column))
 
 
 def _text(column: Column) -> sql.Expr:

@@ -24,6 +24,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
+from ppduck.plan.rehearsal import may_fail, rehearse
 from ppduck.randomized import cells
 from ppduck.randomized.answers import outputs
 from ppduck.randomized.asked import Asked, Grouping, read_query
@@ -37,7 +38,10 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     asked = read_query(Faults(NAME), given["query"], Known(catalog))
     published = published_of(catalog, asked, given)
     randomized = randomized_of(catalog, published, null_is_level=given.get("on_null") == "level")
-    return _Writer(asked, published, randomized, given).statement()
+    statement = _Writer(asked, published, randomized, given).statement()
+    if may_fail(asked.expressions):
+        rehearse(catalog.reader, published.faults(), "query", statement)
+    return statement
 
 
 class _Writer:

@@ -305,3 +305,52 @@ def test_a_group_whose_rows_find_no_original_is_not_passed(grouped: duckdb.DuckD
     assert found_of(grouped, "'qit', conf=['disease'], key='id'") == {"attribute_risk": (None, False)}
     grouped.execute("UPDATE ranges SET id = id + 10000 WHERE id = 7")
     assert found_of(grouped, "'ranges', conf=['age'], key='id'")["ungeneralised"] == (None, False)
+
+NORMAL = "sqrt(-2 * ln((1 + hash(i) % 100000) / 100001)) * cos(6.28318 * (hash(i + 1000000) % 100000) / 100000)"
+OTHER = NORMAL.replace("hash(i", "hash(-i")
+RELATIONS = {
+    "egadp_mask": f"sin(i * 12.9898) AS s, s + {NORMAL} AS x",
+    # The tent: spending over age.
+    "nm_egadp_mask": "20 + i * 17 % 401 / 10 AS s, 200 + 10 * (20 - abs(s - 40)) + 50 * (sin(i) + cos(i * 5)) AS x",
+}
+
+
+def failed(con: duckdb.DuckDBPyConnection, release: str) -> set[str]:
+    con.execute(f"CREATE OR REPLACE TABLE r AS {release}")
+    found = con.execute("SELECT \"rule\", passed FROM release_check('t', 'r', conf=['x'], nonconf=['s'], key='id')")
+    return {rule for rule, passed in found.fetchall() if not passed}
+
+
+@pytest.mark.parametrize("mask", RELATIONS)
+def test_what_is_recommended_passes_and_a_leak_fails(con: duckdb.DuckDBPyConnection, mask: str) -> None:
+    con.execute(f"CREATE TABLE t AS SELECT i AS id, {RELATIONS[mask]} FROM range(1000) AS rows(i)")
+    found = con.execute("SELECT mask, advice, statement FROM recommend_mask('t', conf=['x'], nonconf=['s'])").fetchall()
+    assert found[0][:2] == (mask, "recommended")
+    for _, advice, statement in found:
+        if advice in ("recommended", "fits too"):
+            assert failed(con, statement) == set(), statement
+    leaks = {
+        "x": {"linkage", "unchanged"},
+        f"x + 0.1 * sd * {OTHER}": {"interval"},
+        f"x / 2 + 0.87 * sd * {OTHER}": set(),
+    }
+    for leak, more in leaks.items():
+        release = f"SELECT id, s, {leak} AS x FROM (SELECT *, id AS i FROM t), (SELECT stddev(x) AS sd FROM t)"
+        assert failed(con, release) >= {"cc_gain", "r2_gain", *more}, leak
+
+
+def test_a_curve_excuses_only_what_it_tells(con: duckdb.DuckDBPyConnection) -> None:
+    """A release that keeps the tent and a hundredth of what nonconf cannot tell is caught, though its R² is below."""
+    con.execute(f"CREATE TABLE t AS SELECT i AS id, {RELATIONS['nm_egadp_mask']} FROM range(1000) AS rows(i)")
+    kept = f"300 - 10 * abs(s - 40) + 0.35 * (x - 400 + 10 * abs(s - 40)) + 47 * {OTHER}"
+    assert {"cc_gain", "r2_gain"} <= failed(con, f"SELECT id, s, {kept} AS x FROM (SELECT *, id AS i FROM t)")
+    line, curve = (
+        con.execute(
+            f"SELECT r2_s, r2_sy, gain FROM value_disclosure('t', 'r', conf=['x'], nonconf=['s'], key='id', model='{model}')"
+        ).fetchone()
+        for model in ("linear", "curve")
+    )
+    assert line[0] == pytest.approx(0, abs=0.01)
+    assert curve[0] == pytest.approx(0.57, abs=0.02)
+    assert line[1] < curve[0]  # what is told by lines is less than what the curve tells anyway
+    assert 0.01 < curve[2] < 0.1
