@@ -212,7 +212,7 @@ class Planner:
             self._add(con, name, function, takes, gives)
         for seeded in (False, True):
             name = mechanism.draw_function(seeded=seeded)
-            self._add(con, name, self._draws(seeded), ["UBIGINT", "UBIGINT"], "UBIGINT", type="arrow")
+            self._add(con, name, self._draws(seeded), ["BIGINT", "BIGINT", "BIGINT"], "UBIGINT", type="arrow")
             for blocks in range(1, normals.MOST_BLOCKS + 1):
                 name, words = normals.word_function(blocks, seeded=seeded), self._words(blocks, seeded)
                 self._add(
@@ -273,10 +273,10 @@ class Planner:
 
         return words
 
-    def _draws(self, seeded: bool) -> Callable[[Any, Any], pa.Array]:
-        def draws(first: Any, second: Any) -> pa.Array:
+    def _draws(self, seeded: bool) -> Callable[[Any, Any, Any], pa.Array]:
+        def draws(keys: Any, first: Any, second: Any) -> pa.Array:
             noise = self._seeded if seeded else self._noise
-            found = noise.draws(first.to_numpy(), second.to_numpy())
+            found = noise.draws(*(each.to_numpy().view("<u8") for each in (keys, first, second)))
             return pa.Array.from_buffers(pa.uint64(), len(found), [None, pa.py_buffer(found)])
 
         return draws

@@ -33,9 +33,8 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     if isinstance(mask, RandomizingMask):
         call = resolve(mask.name, catalog, own)
         shared = "NOT unique; " + ("rr_mask and pram_mask refuse it" if call.key else "equal rows are numbered")
-        key = _key(
-            call.source, call.key, "the whole row, and which of equal rows it is", [sql.column("_pp_row")], shared
-        )
+        named = [column.name for column in call.key]
+        key = _key(call.source, named, "the whole row, and which of equal rows it is", [sql.column("_pp_row")], shared)
         return f"{sql.table_of(COLUMNS, explain_randomized.rows(call))} UNION ALL {key}"
     if isinstance(mask, GroupingMask):
         mask.plan(catalog, own)  # whatever the mask would refuse while planning, refuse here too

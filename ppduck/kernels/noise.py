@@ -13,35 +13,42 @@ Words = npt.NDArray[np.uint64]
 WORDS_PER_BLOCK = 2
 NORMALS_PER_WORD = 2
 NORMALS_PER_BLOCK = WORDS_PER_BLOCK * NORMALS_PER_WORD
-_DRAWS = np.uint64(0x7070_6475_636B_7272)  # keeps draws apart from words, whose tweaks are hashes
 
 
 class KeyedNoise:
     """AES-128 as a pseudo-random function: block b of a row is AES(key, row key ‖ tweak + b).
 
-    The AES key is derived from the secret, which is not kept.
+    The AES keys, one for words and one for draws, are derived from the secret, which is not kept.
     """
 
     def __init__(self, secret: bytes) -> None:
-        self._key = hashlib.sha256(b"ppduck noise 1\0" + secret).digest()[:16]
-        self._idle: list[CipherContext] = []
+        self._words = _Aes(hashlib.sha256(b"ppduck noise 1\0" + secret).digest()[:16])
+        self._draws = _Aes(hashlib.sha256(b"ppduck draws 2\0" + secret).digest()[:16])
 
     def words(self, keys: Words, tweaks: Words, blocks: int) -> Words:
         """Two words a block, rows one after the other, ready to be cut into rows of 2·blocks."""
         plain = np.empty((len(keys), blocks, WORDS_PER_BLOCK), dtype="<u8")
         plain[:, :, 0] = keys[:, None]
         plain[:, :, 1] = tweaks[:, None] + np.arange(blocks, dtype=np.uint64)
-        return self._sealed(plain)
+        return self._words.sealed(plain)
 
-    def draws(self, first: Words, second: Words) -> Words:
-        """A word a row: its low 32 bits belong to the first key, its high 32 bits to the second."""
-        plain = np.empty((len(first), 2, WORDS_PER_BLOCK), dtype="<u8")
-        plain[:, 0, 0], plain[:, 1, 0] = first, second
-        plain[:, :, 1] = _DRAWS
-        halves = self._sealed(plain).view("<u4").reshape(len(first), -1)
+    def draws(self, keys: Words, first: Words, second: Words) -> Words:
+        """A word a row: its low 32 bits belong to the first tweak, its high 32 bits to the second."""
+        plain = np.empty((len(keys), 2, WORDS_PER_BLOCK), dtype="<u8")
+        plain[:, :, 0] = keys[:, None]
+        plain[:, 0, 1], plain[:, 1, 1] = first, second
+        halves = self._draws.sealed(plain).view("<u4").reshape(len(keys), -1)
         return np.ascontiguousarray(halves[:, :: halves.shape[1] // 2]).view("<u8").reshape(-1)
 
-    def _sealed(self, plain: Words) -> Words:
+
+class _Aes:
+    """One AES key, for as many threads as ask."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._idle: list[CipherContext] = []
+
+    def sealed(self, plain: Words) -> Words:
         # update_into wants room for a block more than it writes.
         sealed = np.empty(plain.nbytes + 15, dtype=np.uint8)
         # An encryptor serves one thread at a time; list.pop and append are atomic.

@@ -32,14 +32,15 @@ from ppduck.masks._quasi import (
     Named,
     at_least_two,
 )
-from ppduck.plan import arguments, normals, statistics
+from ppduck.plan import arguments, keys, normals, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
+from ppduck.plan.canary import refuse_another_hash
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import register
 from ppduck.plan.roles import refuse_overlap
 from ppduck.plan.whole import noise_of
-from ppduck.values import Array
+from ppduck.values import Array, folded
 
 NAME = "anatomy_mask"
 CHECK, SOLVE = "ppduck_anatomy_check", "ppduck_anatomy_groups"
@@ -65,6 +66,7 @@ PARAMETERS = (
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+    refuse_another_hash(NAME, catalog)
     named = Named(NAME, catalog, given)
     sensitive, keep, key = named.columns("sensitive"), named.columns("keep"), named.columns("key")
     refuse_overlap(named.faults, {"sensitive": sensitive, "qi": named.qi, "keep": keep, "key": key}, "sensitive")
@@ -97,8 +99,8 @@ class _Anatomy:
         # Neither the part that is asked for, nor what else is kept, nor the order of columns may change the groups.
         context = {
             "function": NAME,
-            "qi": sorted(self.qi),
-            "sensitive": self.sensitive,
+            "qi": sorted(map(folded, self.qi)),
+            "sensitive": folded(self.sensitive),
             "l": self.given["l"],
             "seed": self.given.get("seed"),
         }
@@ -128,9 +130,11 @@ class _Anatomy:
 
     def _row_key(self) -> sql.Expr:
         """What a row's chance hangs on: its content, and its key, its number, or which of equal rows it is."""
-        used = [sql.column(name) for name in sorted([*self.qi, self.sensitive])]
-        if self.key or self.source.has_rowid:
-            return sql.call("hash", *map(sql.column, self.key or ["rowid"]), *used)
+        used = keys.numbers([self.source.column(name) for name in [*self.qi, self.sensitive]])
+        if self.key:
+            return sql.call("hash", *keys.numbers([self.source.column(name) for name in self.key]), *used)
+        if self.source.has_rowid:
+            return sql.call("hash", sql.column("rowid"), *used)
         # Equal rows must not share their chance: they would go to groups that were made one after the other.
         over = "PARTITION BY " + ", ".join(map(sql.render, used))
         if self.keep:

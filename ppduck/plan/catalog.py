@@ -95,6 +95,10 @@ class Source:
         """The column of that name, found as DuckDB finds it: whatever the case."""
         return self.by_folded_name.get(folded(name))
 
+    def column(self, name: str) -> Column:
+        """The column of that name; of one that the planner cannot see, without its type."""
+        return self.find(name) or Column(name, "")
+
 
 @dataclass(frozen=True)
 class Home:

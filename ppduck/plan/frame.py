@@ -12,9 +12,10 @@ from typing import Any
 from sqlglot import exp
 
 from ppduck.kernels.linear import Blocks, LinearForm
-from ppduck.plan import apart, normals, rounding, statistics
+from ppduck.plan import apart, keys, normals, rounding, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
+from ppduck.plan.canary import refuse_another_hash
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.linear import LinearMask, Request, Span, all_of_s
 from ppduck.plan.look import Look
@@ -51,6 +52,7 @@ def linear_mask(
     """
 
     def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+        refuse_another_hash(name, catalog)
         roles = assign(name, catalog, given, uses_nonconf=reads_s)
         given = {name: by_own_name(value, roles) for name, value in given.items()}
         if check is not None:
@@ -92,7 +94,7 @@ class Frame(Look):
         self.outputs = self.q  # a form may give more than the masked columns
         self.explaining = self.p  # the first terms, on which X may be regressed
         # Noise belongs to a column, not to its place in the list.
-        in_order = sorted(column.name for column in roles.conf)
+        in_order = [column.name for column in keys.in_order(roles.conf)]
         self.noise_of = [in_order.index(column.name) for column in roles.conf]
         self.words = [f"_pp_w{i}" for i in range(len(self._word_calls()))]
         self.noise = [f"_pp_v{j}" for j in range(self.q)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from ppduck.plan import release, statistics
+from ppduck.plan import keys, release, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.numeric import COMMON_NAMES, NumericMask
 from ppduck.plan.roles import Roles, numeric
@@ -81,8 +81,7 @@ class Look:
         roles = self.roles
         # Beside the key stands what is masked and what it is masked by: rows that wrongly share a key must not share
         # noise, which their difference would be free of. The order in which columns are named must not show.
-        used = sorted([*roles.nonconf, *(column.name for column in roles.conf), *roles.strata])
-        key = [*self._key(), *map(sql.column, used)]
+        key = [*self._key(), *self._used()]
         where = None
         if self.on_null == "drop":
             where = sql.present([sql.column(name) for name in roles.nonconf])
@@ -94,8 +93,19 @@ class Look:
     def _key(self) -> list[sql.Expr]:
         """What identifies a row beside its used columns: the key that is named, else its number in a table."""
         if self.roles.key:
-            return [sql.column(name) for name in self.roles.key]
+            return keys.numbers([self.roles.source.column(name) for name in self.roles.key])
         return [sql.column("rowid")] if self.roles.source.has_rowid else []
+
+    def _used(self) -> list[sql.Expr]:
+        """What is masked and what it is masked by, as values: numbers as doubles, all else as texts."""
+        roles = self.roles
+        measured = {feature.column for feature in roles.features if feature.level is None}
+        measured |= {column.name for column in roles.conf}
+        found = []
+        for column in keys.in_order([roles.source.column(name) for name in {*measured, *roles.nonconf, *roles.strata}]):
+            as_number = column.name in measured or column.is_numeric or column.is_boolean
+            found.append(numeric(column) if as_number else keys.text(column))
+        return found
 
     def _groups(self) -> list[sql.Expr]:
         return [sql.named(sql.column(name), alias) for name, alias in zip(self.roles.strata, self.by, strict=True)]

@@ -7,31 +7,51 @@ from typing import Any
 
 from ppduck.plan.numeric import COMMON_NAMES, NumericMask
 from ppduck.plan.roles import Roles
+from ppduck.values import folded
 
 
 def context(mask: NumericMask, roles: Roles, given: dict[str, Any]) -> str:
     """What is asked for, and not how: two ways to write one release must not have noise of their own.
 
-    Their average would have less of it. So defaults are left out, and the order of columns does not show.
+    Their average would have less of it. So names count as DuckDB compares them, levels as a set, numbers
+    as numbers; defaults are left out, and the order of columns does not show. What on_null says is left
+    out too: where it matters the rows that are masked, or the features, are others.
     """
-    defaults = {parameter.name: parameter.default for parameter in mask.parameters}
+    defaults = {parameter.name: _default(parameter.default) for parameter in mask.parameters}
     own = {name: _plain(value) for name, value in given.items() if name not in COMMON_NAMES}
     asked = {
         "function": mask.name,
-        "conf": sorted(column.name for column in roles.conf),
-        "features": sorted(feature.label for feature in roles.features),
-        "by": sorted(roles.strata),  # under the name that noise knows it by: another would be other noise
-        # Where NULL is a level, the features say so.
-        "on_null": {"level": "error"}.get(on_null := given.get("on_null", "error"), on_null),
+        "conf": sorted(folded(column.name) for column in roles.conf),
+        "features": _features(roles),
+        # Under the names that noise knows them by: others would be other noise.
+        "by": sorted(map(folded, roles.strata)),
+        "on_null": "error",
         "seed": given.get("seed"),
-        "parameters": {name: value for name, value in own.items() if str(value) != defaults[name]},
+        "parameters": {name: value for name, value in own.items() if value != defaults[name]},
     }
     return json.dumps(asked, sort_keys=True)
 
 
+def _features(roles: Roles) -> list[str]:
+    """Numbers by name, categories by their levels but one, whichever of them planning compares the others with."""
+    found = [folded(feature.column) for feature in roles.features if feature.level is None]
+    for name in {feature.column for feature in roles.features if feature.level is not None}:
+        found += [f"{folded(name)} = {level}" for level in sorted(roles.levels[name])[1:]]
+    return sorted(found)
+
+
 def _plain(value: Any) -> Any:
-    """A {column: number} whose numbers are all the same as that number; 1.0 as 1."""
+    """A {column: number} whose numbers are all the same as that number; 1.0 as 1; lists of columns as sets."""
     if isinstance(value, dict):
-        numbers = {_plain(part) for part in value.values()}
-        return numbers.pop() if len(numbers) == 1 else {name: _plain(part) for name, part in sorted(value.items())}
+        numbers = {folded(name): _plain(part) for name, part in value.items()}
+        return numbers.popitem()[1] if len(set(numbers.values())) == 1 else dict(sorted(numbers.items()))
+    if isinstance(value, list):
+        return sorted((folded(part) if isinstance(part, str) else _plain(part) for part in value), key=repr)
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _default(written: str | None) -> Any:
+    """A default from what a user would write for it: NULL, a number, true or false, or a word in quotes."""
+    if written is None or written == "NULL":
+        return None
+    return written[1:-1] if written.startswith("'") else _plain(json.loads(written))

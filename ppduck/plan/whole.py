@@ -16,11 +16,12 @@ from ppduck.kernels.noise import KeyedNoise
 from ppduck.plan import normals, shuffling
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
+from ppduck.plan.canary import refuse_another_hash
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.numbered import Numbered
 from ppduck.plan.numeric import NumericMask, parameters_of
 from ppduck.plan.roles import assign
-from ppduck.values import Array
+from ppduck.values import Array, folded
 
 # Specification, name of the group, secret of the release, values column by column.
 TAKES = ["VARCHAR", "VARCHAR", "VARCHAR", "DOUBLE[]"]
@@ -43,6 +44,7 @@ def whole_mask(
     """A mask ready to be registered, which looks at conf only."""
 
     def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+        refuse_another_hash(name, catalog)
         roles = assign(name, catalog, given, uses_nonconf=False, may_be_unseen=True)
         return frame(mask, roles, given).statement()
 
@@ -81,7 +83,7 @@ class WholeFrame(Numbered):
     @property
     def columns(self) -> list[int]:
         """Conf in the order of names: in which order a call names columns must not show."""
-        return sorted(range(self.q), key=lambda j: self.roles.conf[j].name)
+        return sorted(range(self.q), key=lambda j: folded(self.roles.conf[j].name))
 
     def _whole(self) -> str:
         """For each group the numbers of its rows, and their masked values column by column."""
@@ -130,7 +132,7 @@ class Told:
 
     def __init__(self, specification: str, group: str | None, secret: str, flat: Array | None) -> None:
         self.spec: dict[str, Any] = json.loads(specification)
-        self.names: list[str] = sorted(self.spec["conf"])
+        self.names: list[str] = sorted(self.spec["conf"], key=folded)
         self.where = f" in the group {group}" if group else ""
         self.parameters: dict[str, Any] = self.spec["parameters"]
         self.values = np.empty((0, len(self.names))) if flat is None else flat.reshape(len(self.names), -1).T

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -21,7 +21,8 @@ from ppduck.values import Array, folded
 
 MOST_LEVELS = 1000
 MOST_MATRIX_LEVELS = 200
-FINEST = 1e-9  # a draw tells 2**-32 apart
+DIGITS = 9  # of a probability; a draw tells 2**-32 apart
+FINEST = 10.0**-DIGITS
 _SUM_TOLERANCE = 1e-9
 _MORE_CATEGORIES = {"DATE", "UUID"}
 
@@ -75,7 +76,7 @@ class Attribute:
     levels: Levels | None
     p: float | None
     rows: tuple[tuple[float, ...], ...] | None = None
-    is_own_enum: bool = False  # whether the levels are those of the column's enum, in its order
+    enum: tuple[str, ...] | None = None  # the labels of the column's enum in its order, if these are the levels
 
     @property
     def is_identity(self) -> bool:
@@ -85,8 +86,31 @@ class Attribute:
         return np.array(self.rows) if self.rows is not None else randomized.uniform(self.p or 1.0, size)
 
     def described(self) -> dict[str, Any]:
-        """What is fixed about the column, for a specification or a context."""
+        """What is fixed about the column, for a specification."""
         return {"column": self.name, "levels": self.levels, "p": self.p, "matrix": self.rows}
+
+    def reordered(self, levels: Levels) -> Attribute:
+        """The same with its levels, and what the matrix says of them, in another order."""
+        places = {level: i for i, level in enumerate(self.levels or ())}
+        order = [places[level] for level in levels]
+        rows = None if self.rows is None else tuple(tuple(self.rows[i][j] for j in order) for i in order)
+        return replace(self, levels=levels, rows=rows)
+
+    def canonical(self) -> Attribute:
+        """The one form of all attributes that differ in spelling only; draws go by it.
+
+        Levels are a set: they stand in the order of their code points, NULL last. Probabilities count to nine digits.
+        A matrix that keeps every level with the same probability, and else draws the others evenly, is that p.
+        """
+        assert self.levels is not None
+        ordered = self.reordered(tuple(sorted(self.levels, key=lambda level: (level is None, level or ""))))
+        if ordered.p is not None:
+            return replace(ordered, p=round(ordered.p, DIGITS))
+        cells = ordered.matrix(len(self.levels))
+        p = round(float(np.mean(np.diag(cells))), DIGITS)
+        if np.abs(cells - randomized.uniform(p, len(cells))).max() < FINEST:
+            return replace(ordered, p=p, rows=None)
+        return replace(ordered, rows=tuple(map(tuple, np.round(cells, DIGITS).tolist())))
 
 
 @dataclass(frozen=True)
@@ -275,9 +299,9 @@ class DesignReader:
         if rows is not None and len(levels) > MOST_MATRIX_LEVELS:
             self.faults.add(f"matrix of column {quoted(column.name)} has more than {MOST_MATRIX_LEVELS} levels; use p.")
             return None
-        present = [level for level in levels if level is not None]
-        own = column.is_enum and self.catalog.levels(self.source, column, MOST_LEVELS) == present
-        return Attribute(column.name, column.type, levels, p, normalised(rows) if rows else None, own)
+        labels = tuple(self.catalog.levels(self.source, column, MOST_LEVELS) or ()) if column.is_enum else ()
+        enum = labels if set(labels) == {level for level in levels if level is not None} else None
+        return Attribute(column.name, column.type, levels, p, normalised(rows) if rows else None, enum)
 
 
 def _is_category(column: Column) -> bool:

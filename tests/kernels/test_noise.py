@@ -27,6 +27,18 @@ def test_words_are_aes_of_key_and_tweak() -> None:
             assert words[row, 2 * block : 2 * block + 2].tobytes() == sealed
 
 
+def test_draws_are_halves_of_aes_under_a_key_of_their_own() -> None:
+    keys, first, second = (np.array(each, dtype=np.uint64) for each in ([7, 2**64 - 1], [1, 5], [2**62, 6]))
+    words = KeyedNoise(b"a secret of some length").draws(keys, first, second)
+    key = hashlib.sha256(b"ppduck draws 2\0" + b"a secret of some length").digest()[:16]
+    for row in range(2):
+        halves = b""
+        for tweak in (first[row], second[row]):
+            plain = int(keys[row]).to_bytes(8, "little") + int(tweak).to_bytes(8, "little")
+            halves += Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(plain)[:4]
+        assert int(words[row]).to_bytes(8, "little") == halves
+
+
 def test_words_do_not_depend_on_company_or_order() -> None:
     noise = KeyedNoise(b"a secret of some length")
     keys = np.arange(5000, dtype=np.uint64)

@@ -127,9 +127,9 @@ def test_draws_belong_to_row_column_value_and_design(survey: duckdb.DuckDBPyConn
 @pytest.mark.parametrize(
     "other",
     [
-        "p={'disease': 0.6}, key='id', levels={'disease': ['cancer', 'anemia', 'flu']}",
+        "p={'disease': 0.6}, key='id', levels={'disease': ['cancer', 'anemia', 'flu', 'none']}",
         "p={'disease': 0.61}, key='id'",
-        "matrix={'disease': [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]}, key='id'",
+        "matrix={'disease': [[0.6, 0.2, 0.2], [0.2, 0.6, 0.1], [0.2, 0.2, 0.7]]}, key='id'",
         "p={'disease': 0.6}, key='id', seed=1",
         "p={'disease': 0.6}",
     ],
