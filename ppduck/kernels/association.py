@@ -18,6 +18,7 @@ from ppduck.values import Array
 Table = npt.NDArray[np.inexact[Any]]
 Measure = Callable[[Table, float], Table]
 STEP = 1e-30
+_AT_A_TIME = 2_000_000  # numbers: some 30 MB
 
 
 def _log(x: Table) -> Table:
@@ -165,8 +166,15 @@ def value(measure: Measure, table: Array, n: float) -> float:
 
 
 def gradient(measure: Measure, table: Array, n: float) -> Array:
-    """∂g/∂π cell by cell in C order, exact to rounding; NaN where a formula has no derivative."""
+    """∂g/∂π cell by cell in C order, exact to rounding; NaN where a formula has no derivative.
+
+    Every cell takes a table of its own, so that only some are stepped at a time.
+    """
     cells = table.size
-    stepped = table.ravel() + 1j * STEP * np.eye(cells)
-    with np.errstate(all="ignore"):
-        return np.asarray(np.imag(measure(stepped.reshape(cells, *table.shape), n)) / STEP)
+    some = max(_AT_A_TIME // cells, 1)
+    found = []
+    for first in range(0, cells, some):
+        stepped = table.ravel() + 1j * STEP * np.eye(min(some, cells - first), cells, first)
+        with np.errstate(all="ignore"):
+            found.append(np.imag(measure(stepped.reshape(-1, *table.shape), n)) / STEP)
+    return np.concatenate(found)

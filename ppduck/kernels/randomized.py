@@ -114,6 +114,14 @@ class Reconstruction:
             return np.maximum(squares - estimate, 0.0) / self.n
         return np.maximum(squares - estimate**2, 0.0) / max(self.n - 1, 1)
 
+    def variance_of(self, slope: Array, estimate: Array) -> float:
+        """slopeᵀ cov(π̂) slope, without the matrix: its size is the square of the number of cells."""
+        back = along_axes(slope.reshape(estimate.shape), [inverse.T for inverse in self.inverses])
+        squares = float(np.sum(self.fitted(estimate) * back**2))
+        if self.target == "table":
+            return (squares - float(estimate.ravel() @ slope.ravel() ** 2)) / self.n
+        return (squares - float(estimate.ravel() @ slope.ravel()) ** 2) / max(self.n - 1, 1)
+
     def covariance(self, estimate: Array) -> Array:
         """cov(π̂) = Σ1 + Σ2 over the cells in C order.
 

@@ -20,6 +20,7 @@ from ppduck.values import Array
 
 SOLVE = "ppduck_onn"
 MOST_VALUES = 2_000_000  # one pattern after the other is shown to the networks, a hundred thousand in a second or two
+MOST_WORK = 64 * MOST_VALUES  # values x partitions x hidden neurons, each of which is gone through in every epoch
 # A value that changes by less than this share of itself and of the sd is as good as unmasked; and how many may be.
 UNCHANGED, MOST_UNCHANGED = 1e-3, 0.1
 SMALLEST_RANGE = 0.01  # of targets: smaller ones are scaled up to anything
@@ -58,6 +59,13 @@ def solve(specification: str, group: str | None, secret: str, flat: Array | None
         raise told.refuse(
             f"there are {count:,} values{told.where}, and the networks learn {MOST_VALUES:,} at most, one after the "
             "other; name fewer columns, or mask within groups: strata := […]."
+        )
+    work = count * design.partitions * design.hidden
+    if work > MOST_WORK:
+        raise told.refuse(
+            f"{count:,} values{told.where} x {design.partitions:,} partitions x {design.hidden:,} hidden neurons are "
+            f"{work:,} weights to teach in every epoch, and {MOST_WORK:,} are the most; take fewer partitions or "
+            "hidden neurons, name fewer columns, or mask within groups: strata := […]."
         )
     if design.partitions > count:
         raise told.refuse(

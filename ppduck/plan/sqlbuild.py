@@ -10,6 +10,7 @@ Expr = exp.Expr
 
 # Names that ppduck adds beside the user's columns.
 RESERVED = "_pp_"
+_ONE_ROW = 'WITH RECURSIVE "_pp_once"("_pp_one") AS (SELECT 1 UNION SELECT "_pp_one" FROM "_pp_once") FROM "_pp_once"'
 
 
 def name(text: str) -> Expr:
@@ -111,14 +112,29 @@ class Statement:
     """WITH … SELECT, written CTE by CTE."""
 
     def __init__(self) -> None:
-        self._steps: list[str] = []
+        self._steps: list[tuple[str, str, bool]] = []
 
     def step(self, name: str, body: str, *, materialized: bool) -> None:
-        hint = "MATERIALIZED " if materialized else "NOT MATERIALIZED "
-        self._steps.append(f"{render(exp.to_identifier(name, quoted=True))} AS {hint}({body})")
+        self._steps.append((name, body, materialized))
 
     def finish(self, body: str) -> str:
-        return f"WITH {', '.join(self._steps)} {body}" if self._steps else body
+        last = max((i for i, (_, _, kept) in enumerate(self._steps) if kept), default=None)
+        steps = []
+        for i, (own, rows, kept) in enumerate(self._steps):
+            hint = "MATERIALIZED" if kept else "NOT MATERIALIZED"
+            steps.append(f"{render(name(own))} AS {hint} ({_whole(rows) if i == last else rows})")
+        return f"WITH {', '.join(steps)} {body}" if steps else body
+
+
+def _whole(rows: str) -> str:
+    """The same rows, in a plan in which no step is handed on in pieces.
+
+    DuckDB 2.0 feeds the readers of a MATERIALIZED step while it is still being made. Where one of them may stop early
+    (LIMIT, EXISTS, a result read in part) and waits for what another sums up, all wait for ever once a buffer is full.
+    It keeps a step whole wherever the plan from there on holds a recursion: here one of a single row, in the last step
+    that is kept, which costs next to nothing.
+    """
+    return f'SELECT "_pp_body".* FROM ({rows}) AS "_pp_body" CROSS JOIN ({_ONE_ROW}) AS "_pp_once"'
 
 
 def select(

@@ -138,6 +138,12 @@ def _made_invariant(
     column = source.find(attribute.name)
     assert column is not None
     assert attribute.levels is not None
+    if len(attribute.levels) > MOST_MATRIX_LEVELS:
+        faults.add(
+            f"invariant makes a matrix of all levels of a column, at most {MOST_MATRIX_LEVELS:,} of them, and column "
+            f"{quoted(attribute.name)} has {len(attribute.levels):,}; group them in tbl, or leave invariant out."
+        )
+        return [], attribute
     counts = catalog.counts(source, column, attribute.levels)
     if sum(counts) == 0:
         faults.add(f"column {quoted(attribute.name)} has no values, so that nothing can stay invariant.")

@@ -97,8 +97,8 @@ def measure_error(
     slope = association.gradient(measure, estimate, found.n)
     if not np.all(np.isfinite(slope)) or (name in _FLAT_AT_INDEPENDENCE and not _rejects_independence(found, level)):
         return math.nan
-    spread = found.covariance(estimate) if covariance is None else covariance
-    return math.sqrt(max(float(slope @ spread @ slope), 0.0))
+    spread = found.variance_of(slope, estimate) if covariance is None else float(slope @ covariance @ slope)
+    return math.sqrt(max(spread, 0.0))
 
 
 def _rejects_independence(found: Reconstruction, level: float) -> bool:

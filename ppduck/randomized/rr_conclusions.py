@@ -33,7 +33,7 @@ from ppduck.values import Array
 
 NAME = "rr_conclusions"
 SOLVE = "ppduck_rr_conclusions"
-MOST_CELLS = 100_000
+MOST_CELLS = 2_500  # the slopes of a measure take a table for every cell
 # Under which conditions on the matrices; all but the first want both columns to have had the levels that they show.
 ANY, SAME = "any matrices", "any matrices, no level lost"
 HALF, UNIFORM = "every level kept with p >= 0.5", "one p for all levels of a column, no level lost"

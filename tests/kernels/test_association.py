@@ -11,6 +11,7 @@ from scipy.stats.contingency import association as scipy_association
 from scipy.stats.contingency import odds_ratio as scipy_odds_ratio
 from sklearn.metrics import cohen_kappa_score, jaccard_score, matthews_corrcoef, mutual_info_score
 
+from ppduck.kernels import association
 from ppduck.kernels.association import ANY_SIZE, TWO_BY_TWO, gradient, measures_for, value
 from ppduck.kernels.randomized import along_axes, uniform
 from ppduck.values import Array
@@ -152,3 +153,12 @@ def test_empty_cells() -> None:
     # At an empty cell x ln x has no finite slope: the error of such a measure is not known.
     assert np.isnan(gradient(ANY_SIZE["g2"], np.array([[0.5, 0.0], [0.2, 0.3]]), 10)[1])
     assert np.all(np.isfinite(gradient(ANY_SIZE["chi2"], np.array([[0.5, 0.0], [0.2, 0.3]]), 10)))
+
+
+def test_a_gradient_in_pieces_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.random.default_rng(3).dirichlet(np.ones(30)).reshape(5, 6)
+    for measure in measures_for(table.shape).values():
+        with monkeypatch.context() as patched:
+            whole = gradient(measure, table, 100)
+            patched.setattr(association, "_AT_A_TIME", 7 * table.size)  # 30 cells, seven at a time
+            np.testing.assert_allclose(gradient(measure, table, 100), whole, rtol=1e-12)

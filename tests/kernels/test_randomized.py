@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -210,3 +211,12 @@ def test_invariant_matrix_leaves_a_level_without_rows_alone() -> None:
 def test_half_widths() -> None:
     assert half_width(0.95, "normal") == pytest.approx(norm.ppf(0.975))
     assert half_width(0.95, "chebyshev") == pytest.approx(np.sqrt(20))
+
+
+@pytest.mark.parametrize("target", ["population", "table"])
+def test_the_variance_of_a_linear_form_needs_no_matrix(target: Literal["population", "table"]) -> None:
+    rng = np.random.default_rng(5)
+    counts = rng.integers(20, 90, size=(3, 4)).astype(float)
+    found = Reconstruction(counts, (uniform(0.8, 3), uniform(0.7, 4)), target)
+    estimate, slope = found.moment(), rng.normal(size=12)
+    assert found.variance_of(slope, estimate) == pytest.approx(slope @ found.covariance(estimate) @ slope, rel=1e-12)

@@ -153,3 +153,11 @@ def test_more_values_than_can_be_learnt_are_refused(
     con.execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS x FROM range(100) r(i)")
     with pytest.raises(duckdb.InvalidInputException, match="there are 100 values, and the networks learn 99 at most"):
         con.execute("FROM onn_mask('t', conf=['x'])").fetchall()
+
+
+def test_work_without_end_is_refused(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE long AS SELECT i AS id, sin(i) AS x FROM range(20000) AS r(i)")
+    with pytest.raises(
+        duckdb.InvalidInputException, match=r"20,000 values x 8 partitions x 1,000 hidden neurons are 160,000,000"
+    ):
+        con.execute("FROM onn_mask('long', conf=['x'], hidden=1000, key='id')")

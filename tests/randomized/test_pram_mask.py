@@ -103,3 +103,11 @@ def test_bad_input(survey: duckdb.DuckDBPyConnection) -> None:
     }.items():
         with pytest.raises(duckdb.InvalidInputException, match=message):
             survey.execute(f"FROM {call}")
+
+
+def test_a_matrix_of_too_many_levels_is_not_made(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE many AS SELECT i AS id, 'level ' || i % 1000 AS a FROM range(5000) AS r(i)")
+    with pytest.raises(
+        duckdb.InvalidInputException, match=r"at most 200 of them, and column \"a\" has 1,000; group them"
+    ):
+        con.execute("FROM pram_mask('many', conf=['a'], p=0.8, invariant=true, key='id')")

@@ -207,3 +207,9 @@ def test_what_is_refused(survey: duckdb.DuckDBPyConnection) -> None:
     ):
         with pytest.raises(duckdb.InvalidInputException, match=f"rr_conclusions.*{message}"):
             survey.execute(f"FROM rr_conclusions('survey', {call})").fetchall()
+
+
+def test_more_cells_than_slopes_are_taken_of(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE crossed AS SELECT 'a' || i // 100 AS a, 'b' || i % 100 AS b FROM range(10000) AS r(i)")
+    with pytest.raises(duckdb.InvalidInputException, match=r"10,000 cells.*2,500"):
+        con.execute("FROM rr_conclusions('crossed', 'a', 'b')")
