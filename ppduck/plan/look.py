@@ -8,12 +8,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from ppduck.plan import release, statistics
+from ppduck.plan import release, rounding, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.numeric import COMMON_NAMES, NumericMask
 from ppduck.plan.roles import Roles, numeric
 
 CHECK = "ppduck_check"
+QUERY = "current_query_id"
 
 
 class Look:
@@ -64,6 +65,10 @@ class Look:
                 ],
                 "bases": [f"{name} = {levels[0]}" for name, levels in self.categories],
                 "on_null": self.on_null,
+                "left_out": list(roles.left_out),
+                "steps": [rounding.step(column) for column in roles.conf],
+                "rounds": bool(self.given.get("round")),
+                "permutes": self.mask.permutes(self.given),
                 "parameters": own,
                 "context": release.context(self.mask, roles, self.given),
             },
@@ -132,8 +137,12 @@ class Look:
             sql.cast(statistics.digest(sql.column("_pp_key")), "VARCHAR"),
         )
         group = [sql.column(name) for name in roles.strata]
-        columns = [*self._groups(), sql.named(check, "_pp_tweak"), *self._centres()]
+        columns = [*self._groups(), sql.named(check, "_pp_tweak"), *self._centres(), *self._looked()]
         return sql.select(columns, '"_pp_source"', group=group)
+
+    def _looked(self) -> list[sql.Expr]:
+        """What else is told of conf."""
+        return []
 
     def _centres(self) -> list[sql.Expr]:
         return [

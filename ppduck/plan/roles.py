@@ -38,6 +38,7 @@ class Roles:
     strata: tuple[str, ...]
     key: tuple[str, ...]
     drop: tuple[str, ...]
+    left_out: tuple[str, ...] = ()  # categories that are not in nonconf by default, having too many levels
 
     @property
     def nonconf(self) -> list[str]:
@@ -93,11 +94,15 @@ def assign(
 
     features: list[Feature] = []
     levels: dict[str, list[str]] = {}
+    left_out: list[str] = []
     if uses_nonconf:
         taken = {column.name for column in [*conf, *strata, *drop]}
         free = [column for column in source.columns or () if column.name not in taken]
         chosen, levels = choose_nonconf(faults, catalog, source, named, free)
         features = [feature for column in chosen for feature in features_of(column, levels)]
+        if named is None:
+            categories = [column for column in free if column.is_category and column.name not in levels]
+            left_out = catalog.many_valued(source, categories, FEW_LEVELS, MANY_LEVELS)
     faults.raise_if_any()
     return Roles(
         source,
@@ -107,6 +112,7 @@ def assign(
         tuple(column.name for column in strata),
         tuple(column.name for column in key),
         tuple(column.name for column in drop),
+        tuple(left_out),
     )
 
 
