@@ -198,7 +198,8 @@ class Planner:
             look.CHECK,
             runtime.check,
             [
-                *("VARCHAR", "VARCHAR", "BIGINT", "BIGINT[]", "DOUBLE[]", "BOOLEAN[]", "BIGINT[]", "BIGINT[]"),
+                *("VARCHAR", "VARCHAR", "BIGINT", "BIGINT[]", "DOUBLE[]", "BOOLEAN[]", "BOOLEAN[]"),
+                *("BIGINT[]", "BIGINT[]"),
                 *("BIGINT", "BIGINT", "VARCHAR", "VARCHAR"),
             ],
             "UBIGINT",

@@ -18,6 +18,7 @@ from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.linear import LinearMask, Request, Span, all_of_s
 from ppduck.plan.look import Look
+from ppduck.plan.nearness import LIMITS
 from ppduck.plan.numeric import by_own_name, parameters_of
 from ppduck.plan.roles import Roles, assign, numeric
 from ppduck.values import Array
@@ -73,7 +74,7 @@ def linear_mask(
         reference,
         reads_s=reads_s,
         keeps=keeps,
-        loses=loses,
+        loses=(*loses, LIMITS),
         permutes=permutes,
         keeps_range=keeps_range,
         asked=asked,

@@ -35,8 +35,6 @@ class Look:
         self.values = [feature.value for feature in roles.features] + [numeric(column) for column in roles.conf]
         self.p, self.q = len(self.labels), len(roles.conf)
         self.by = [f"_pp_b{i}" for i in range(len(roles.strata))]
-        # Columns that must not be constant: the last ones of those that are measured.
-        self.watched = [column.name for column in roles.conf]
 
     @property
     def centres(self) -> list[str]:
@@ -55,7 +53,6 @@ class Look:
                 "features": self.labels,
                 "key": list(roles.key),
                 "row": roles.source.row_type,
-                "watched": self.watched,
                 "measured": [f.label for f in roles.features if f.level is None] + [c.name for c in roles.conf],
                 "categories": [name for name, _ in self.categories],
                 "indicators_of": [
@@ -128,7 +125,8 @@ class Look:
             statistics.rows(),
             statistics.missing(raw),
             statistics.peaks(measured),
-            statistics.constant(measured[len(measured) - len(self.watched) :]),
+            statistics.constant(numbers),
+            statistics.constant(conf),
             self._unread(untyped),
             self._unseen(),
             self._count_if(exp.Not(this=exp.paren(no_key))) if no_key is not None else sql.number(0),

@@ -39,9 +39,9 @@ FEW_STAY, MOST_STAY = 0.1, 0.5
 _ROUNDING = 1e-9
 
 LIMITS = (
-    f"masked values that stay near are warned of: from a correlation of {NEAR:.2f} with the originals on, or of "
-    f"{NEAR_AS_ASKED:.3f} where a parameter asks for nearness; from {FEW_STAY:.0%} of values that stay as they are, "
-    f"beyond chance; from {MOST_STAY:.0%} on the call is refused"
+    f"secrecy of values that stay near: warned of from a correlation of {NEAR:.2f} with the originals on, or of "
+    f"{NEAR_AS_ASKED:.3f} where a parameter asks for nearness, and from {FEW_STAY:.0%} of values that stay as they "
+    f"are, beyond chance; refused from {MOST_STAY:.0%} on"
 )
 _NEGATIVE = (
     "masked values of {columns}{groups} can be negative, though no original is: shuffle_mask and cgadp_mask keep the "

@@ -93,5 +93,5 @@ def _said(sentence: str, notes: list[Note]) -> str:
     groups = list(dict.fromkeys(note.group for note in worst if note.group))
     told = f" in the group {groups[0]}" if groups else ""
     if len(groups) > 1:
-        told = f" in {len(groups)} groups, such as {groups[0]},"
+        told = f" in several groups, such as {groups[0]},"
     return sentence.replace("{groups}", told).replace("{columns}", ", ".join(columns))

@@ -39,6 +39,7 @@ def check(
     nulls: Sequence[int],
     peaks: Sequence[float | None],
     constant: Sequence[bool | None],
+    truly_constant: Sequence[bool | None],
     unread: Sequence[int],
     unseen: Sequence[int],
     keyless: int,
@@ -75,14 +76,14 @@ def check(
                 f"column {quoted(name)} holds NaN or infinity{where}; replace such values by NULL, or leave the rows "
                 "out with a SELECT in tbl."
             )
-    for name, same in zip(spec["watched"], constant, strict=True):
-        if same and rows > 1 and name in spec["conf"]:
-            faults.add(f"conf column {quoted(name)} is constant{where}; there is nothing to mask in it.")
-        elif same and rows > 1 and not group:  # a group may well have a value of its own
+    for name, same, truly in zip(spec["conf"], constant, truly_constant, strict=True):
+        if same and not truly:
             faults.add(
-                f"nonconf column {quoted(name)} is constant and explains nothing; leave it out of nonconf, naming the "
-                "columns to use: nonconf := […]."
+                f"the values of conf column {quoted(name)}{where} differ by less than a DOUBLE of their size can tell, "
+                "and masks compute in DOUBLE; take a constant near them off in a SELECT."
             )
+        elif same and rows > 1:
+            faults.add(f"conf column {quoted(name)} is constant{where}; there is nothing to mask in it.")
     for name, count in zip(spec["categories"], unseen, strict=True):
         if count:
             faults.add(

@@ -18,7 +18,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.look import QUERY
-from ppduck.plan.nearness import Judge
+from ppduck.plan.nearness import LIMITS, Judge
 from ppduck.plan.numbered import Numbered
 from ppduck.plan.numeric import NumericMask, parameters_of
 from ppduck.plan.registry import function_named
@@ -59,7 +59,7 @@ def whole_mask(
         reference,
         reads_s=False,
         keeps=keeps,
-        loses=loses,
+        loses=(*loses, LIMITS),
         permutes=lambda given: permutes,
         keeps_range=keeps_range or permutes,
         asked=lambda given: True,
