@@ -31,6 +31,7 @@ from ppduck.kernels.noise import WORDS_PER_BLOCK, KeyedNoise
 from ppduck.plan import frame, look, normals, plain, relations, runtime, shuffling
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.notes import Speaker
 from ppduck.plan.registry import Function, PlainMacro, function_named, functions
 from ppduck.randomized import mechanism
 from ppduck.secret import fingerprint, given_secret
@@ -149,6 +150,7 @@ class Planner:
         self._noise = KeyedNoise(secret or secrets.token_bytes(32))
         self._seeded = KeyedNoise(b"seeded noise is for tests")
         self._connections: dict[str, weakref.ref[duckdb.DuckDBPyConnection]] = {}
+        self._speaker = Speaker()
         self._registered: list[Callable[..., Any]] = []
         # Who asked, and the cursor that reads for it.
         self._reading: list[tuple[str, weakref.ref[duckdb.DuckDBPyConnection]]] = []
@@ -194,13 +196,15 @@ class Planner:
             look.CHECK,
             runtime.check,
             [
-                *("VARCHAR", "VARCHAR", "BIGINT", "BIGINT[]", "DOUBLE[]", "BOOLEAN[]", "BIGINT[]", "BIGINT[]"),
+                *("VARCHAR", "VARCHAR", "BIGINT", "BIGINT[]", "DOUBLE[]", "BOOLEAN[]", "BOOLEAN[]"),
+                *("BIGINT[]", "BIGINT[]"),
                 *("BIGINT", "BIGINT", "VARCHAR", "VARCHAR"),
             ],
             "UBIGINT",
         )
         takes = ["VARCHAR", "VARCHAR", "BIGINT", *["DOUBLE[]"] * 6]
         self._add_row_by_row(con, frame.LEVERS, runtime.levers, takes[:6], "DOUBLE[]", pa.list_(pa.float64()))
+        takes += ["DOUBLE[]", "UBIGINT"]
         self._add_row_by_row(con, frame.SOLVE, runtime.solve, takes, "DOUBLE[]", pa.list_(pa.float64()))
         self._add_row_by_row(con, relations.LEARN, relations.learn, *relations.LEARN_TYPES, pa.uint64())
         for name, function, takes, gives, arrow in [*ppduck.masks.UDFS, *ppduck.assess.UDFS]:
@@ -293,7 +297,8 @@ class Planner:
         """A function of plain values as an Arrow UDF, which hands over lists of numbers as arrays, not item by item."""
 
         def rows(*columns: Any) -> pa.Array:
-            found = [function(*map(_plain, row)) for row in zip(*columns, strict=True)]
+            with self._speaker.gathering():
+                found = [function(*map(_plain, row)) for row in zip(*columns, strict=True)]
             return pa.array(found, type=arrow)
 
         # DuckDB counts the parameters.

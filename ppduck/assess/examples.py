@@ -42,7 +42,7 @@ EXAMPLES = {
     "shuffle_mask": "FROM shuffle_mask('customers', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
     "nm_egadp_mask": "FROM nm_egadp_mask('customers', conf=['x1'], nonconf=['s1'], variant=1, key='id')",
     "rank_swap_mask": "FROM rank_swap_mask('customers', conf=['x1','x2'], reach=14, key='id')",
-    "microaggregate_mask": "FROM microaggregate_mask('customers', conf=['x1','x2'], k=5, key='id')",
+    "microaggregate_mask": "FROM microaggregate_mask('customers', conf=['x1','x2'], k=20, key='id')",
     "onn_mask": "FROM onn_mask('customers', conf=['x1','x2'], partitions=4, key='id')",
     "anatomy_mask": (
         "FROM anatomy_mask('survey', qi=['gender','smoker'], sensitive='disease', l=2, part='qit', key='id')"

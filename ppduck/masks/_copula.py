@@ -8,18 +8,16 @@ Muralidhar & Parsa 2002; Muralidhar & Sarathy 2006.)
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 from sqlglot import exp
 
-from ppduck.errors import PpduckWarning, quoted
-from ppduck.kernels import copula
+from ppduck.errors import quoted
+from ppduck.kernels import copula, nearness
 from ppduck.kernels.linear import Blocks, LinearForm
 from ppduck.masks._regression import DETERMINED, refuse_few, refuse_inexact
-from ppduck.masks._security import advise
-from ppduck.plan import normals, shuffling, statistics
+from ppduck.plan import normals, notes, shuffling, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.linear import LinearMask, Request
 from ppduck.plan.narrow import NarrowFrame, in_sample, sample
@@ -50,7 +48,7 @@ def _rank_correlations(blocks: Blocks, request: Request) -> Array:
 
 
 def _refuse_determined(blocks: Blocks, request: Request, wanted: Array) -> None:
-    """A column that follows nonconf in every rank would come out as it is; of one that nearly does, a word."""
+    """A column that follows nonconf in every rank would come out as it is."""
     _, residual = blocks.regression_of_x()
     faults = request.faults()
     for j, name in enumerate(request.conf):
@@ -61,7 +59,6 @@ def _refuse_determined(blocks: Blocks, request: Request, wanted: Array) -> None:
                 "values would be the originals; leave the columns that determine it out of nonconf and drop them."
             )
     faults.raise_if_any()
-    advise(request, np.diag(residual), np.zeros(blocks.q), "name fewer columns in nonconf")
 
 
 def _warn_of_missed(request: Request, missed: Array, n: int) -> None:
@@ -69,13 +66,25 @@ def _warn_of_missed(request: Request, missed: Array, n: int) -> None:
     worst = np.unravel_index(int(np.abs(missed).argmax()), missed.shape) if missed.size else (0, 0)
     if missed.size and abs(missed[worst]) > max(3 / math.sqrt(n), 0.005):
         names = [*request.features, *request.conf]
-        warnings.warn(
-            f"{request.faults().where}: the rank correlation of {quoted(names[worst[0]])} and "
-            f"{quoted(request.conf[worst[1]])} comes out {abs(missed[worst]):.3f} off{request.where}: equal values or "
-            "the shape of the relation allow no better.",
-            PpduckWarning,
-            stacklevel=2,
+        sentence = (
+            f"the rank correlation of {quoted(names[worst[0]])} and {{columns}} does not come out{{groups}}: equal "
+            "values or the shape of the relation allow no better."
         )
+        off = float(abs(missed[worst]))
+        notes.add(request.note(sentence, request.conf[worst[1]], f"{off:.3f} off", off))
+
+
+def staying(blocks: Blocks, request: Request, form: LinearForm) -> Array:
+    """The share of rows of the sample whose value, put into the order of masked scores, is the one they had."""
+    p, q = blocks.p, blocks.q
+    rows = request.sample.reshape(-1, p + 2 * q)
+    masked = rows @ np.vstack([form.on_s, form.on_x, form.on_v])
+    found = np.empty(q)
+    for j, (score, own) in enumerate(zip(masked.T, rows[:, p : p + q].T, strict=True)):
+        shuffled = np.empty_like(own)
+        shuffled[np.argsort(score, kind="stable")] = np.sort(own)
+        found[j] = nearness.staying(own, shuffled)
+    return found
 
 
 class ScoreFrame(NarrowFrame):

@@ -21,6 +21,7 @@ LEVEL = Parameter(
     level_up_to(1e12),
     "variance of the noise as a share of the column's variance, such as 0.1; one number or {column: number}",
 )
+MORE_NOISE = "a higher level, or a mask that draws values anew, such as egadp_mask"
 NOISE_LOSSES = (
     "protection: masked values stay close to the originals, the closer the smaller the level",
     "releases of the same rows with other levels, other columns or changed data can be averaged against each other",

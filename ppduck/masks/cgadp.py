@@ -8,7 +8,7 @@ Muralidhar & Parsa 2002.)
 
 from __future__ import annotations
 
-from ppduck.masks._copula import ScoreFrame, solve
+from ppduck.masks._copula import ScoreFrame, solve, staying
 from ppduck.masks._promises import CURVES_BEYOND_RANKS, MANY_RELEASES, NO_GAIN_IN_RANKS, RANKS, REPEATED, UNUSED
 from ppduck.plan import shuffling
 from ppduck.plan import sqlbuild as sql
@@ -61,5 +61,7 @@ MASK = register(
             REPEATED,
         ),
         frame=QuantileFrame,
+        keeps_range=True,
+        staying=staying,
     )
 )

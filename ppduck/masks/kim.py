@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppduck.kernels.linear import Blocks, LinearForm, root
-from ppduck.masks._level import LEVEL, NOISE_LOSSES, check_level
+from ppduck.masks._level import LEVEL, MORE_NOISE, NOISE_LOSSES, check_level
 from ppduck.plan.arguments import Parameter, flag
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.linear import Request
@@ -45,5 +45,7 @@ MASK = register(
         reads_v="all",
         needs_noise=lambda given: bool(given.get("corrected")),
         check=check_level,
+        asked=lambda given: True,
+        remedy=MORE_NOISE,
     )
 )

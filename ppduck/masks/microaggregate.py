@@ -6,19 +6,19 @@ Domingo-Ferrer & Mateo-Sanz 2002.)
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ppduck.errors import PpduckWarning, listed, near_miss, quoted
+from ppduck.errors import listed, near_miss, quoted
 from ppduck.kernels import microaggregation
 from ppduck.kernels.threads import one_thread
 from ppduck.masks._promises import UNUSED
 from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
+from ppduck.plan.nearness import judge_values
 from ppduck.plan.numeric import NumericMask
 from ppduck.plan.registry import register
 from ppduck.plan.roles import Roles
@@ -92,8 +92,8 @@ def _sets(names: list[str], variables: int | str | list[list[str]], roles: Roles
     return sets
 
 
-def solve(specification: str, group: str | None, secret: str, flat: Array | None) -> Array:
-    told = Told(specification, group, secret, flat)
+def solve(specification: str, group: str | None, secret: str, query: int, flat: Array | None) -> Array:
+    told = Told(specification, group, secret, query, flat)
     values, k = told.values, int(told.parameters["k"])
     n = len(values)
     if values.size > MOST_VALUES:
@@ -123,15 +123,14 @@ def solve(specification: str, group: str | None, secret: str, flat: Array | None
         with one_thread():
             groups = microaggregation.grouped(microaggregation.standardised(values[:, of]), k)
         result[:, of] = microaggregation.centroids(values[:, of], groups)
+    judge_values(told.judge, told.spec, told.names, values, result)
     return flattened(result)
 
 
 def _warn_of_parts(told: Told, n: int, columns: int) -> None:
-    warnings.warn(
-        f"microaggregate_mask on {quoted(told.spec['table'])}: {n:,} rows of {columns} columns{told.where} are grouped "
-        f"in parts of {microaggregation.BLOCK:,} that lie near each other; these are not the groups of the whole.",
-        PpduckWarning,
-        stacklevel=2,
+    told.judge.note(
+        f"{n:,} rows of {columns} columns{{groups}} are grouped in parts of {microaggregation.BLOCK:,} that lie near "
+        "each other; these are not the groups of the whole."
     )
 
 
@@ -153,6 +152,8 @@ MASK = register(
             UNUSED,
         ),
         parameters=PARAMETERS,
+        keeps_range=True,
+        remedy="a larger k, shuffle_mask, or pram_mask if the column is a category",
     )
 )
 UDF = (SOLVE, solve, TAKES, GIVES, pa.list_(pa.float64()))

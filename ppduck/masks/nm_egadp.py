@@ -21,7 +21,7 @@ from ppduck.kernels.linear import Blocks, LinearForm, independent, regress, scal
 from ppduck.masks._level import check_columns
 from ppduck.masks._promises import MANY_RELEASES, REPEATED, SHAPE, SMALL, UNUSED, VALUES_RELEASED
 from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact
-from ppduck.masks._security import LEARNT, advise
+from ppduck.masks._security import LEARNT
 from ppduck.plan import arguments, shuffling
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
@@ -48,7 +48,6 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
     _refuse_inexact(request, cov, own, explaining, fitted, x)
     _refuse_determined(request, residual)
     extra = request.per_column("extra_noise") if "extra_noise" in request.parameters else np.zeros(q)
-    advise(request, np.diag(residual), extra, "extra_noise, or fewer columns in nonconf")
 
     learnt = _learnt(blocks, own)
     free_of = adding(cov, [*explaining, *x], [own + j for j in learnt if own + j not in explaining], ADDS_NOTHING)
@@ -255,5 +254,6 @@ MASK = linear_mask(
     frame=MethodFrame,
     permutes=lambda given: given.get("variant", 1) in (2, 4),
     explaining=explaining,
+    remedy="extra_noise, or fewer columns in nonconf",
 )
 register(MASK)

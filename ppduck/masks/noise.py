@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppduck.kernels.linear import Blocks, LinearForm
-from ppduck.masks._level import LEVEL, NOISE_LOSSES, check_level
+from ppduck.masks._level import LEVEL, MORE_NOISE, NOISE_LOSSES, check_level
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.linear import Request
 from ppduck.plan.registry import register
@@ -38,5 +38,7 @@ MASK = register(
         reads_v="own",
         needs_noise=lambda given: False,
         check=check_level,
+        asked=lambda given: True,
+        remedy=MORE_NOISE,
     )
 )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pyarrow as pa
 
-from ppduck.errors import PpduckWarning, quoted
+from ppduck.errors import quoted
 from ppduck.kernels import onn
+from ppduck.kernels.nearness import correlation
 from ppduck.kernels.threads import one_thread
 from ppduck.masks._promises import UNUSED
 from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
+from ppduck.plan.nearness import judge_values
 from ppduck.plan.ranges import Range
 from ppduck.plan.registry import register
 from ppduck.plan.whole import GIVES, TAKES, Told, WholeFrame, flattened, whole_mask
@@ -21,8 +21,8 @@ from ppduck.values import Array
 SOLVE = "ppduck_onn"
 MOST_VALUES = 2_000_000  # one pattern after the other is shown to the networks, a hundred thousand in a second or two
 MOST_WORK = 64 * MOST_VALUES  # values x partitions x hidden neurons, each of which is gone through in every epoch
-# A value that changes by less than this share of itself and of the sd is as good as unmasked; and how many may be.
-UNCHANGED, MOST_UNCHANGED = 1e-3, 0.1
+UNCHANGED = 1e-3  # a value that changes by less than this share of itself and of the sd is as good as unmasked
+LOST = 0.8  # correlation with the originals below which other weights would have given quite other values
 SMALLEST_RANGE = 0.01  # of targets: smaller ones are scaled up to anything
 
 
@@ -47,8 +47,8 @@ class NetworkFrame(WholeFrame):
     udf = SOLVE
 
 
-def solve(specification: str, group: str | None, secret: str, flat: Array | None) -> Array:
-    told = Told(specification, group, secret, flat)
+def solve(specification: str, group: str | None, secret: str, query: int, flat: Array | None) -> Array:
+    told = Told(specification, group, secret, query, flat)
     given = told.parameters
     names = ("partitions", "b", "eta", "c", "hidden")
     design = onn.Design(**{name: given[name] for name in names if name in given})
@@ -80,23 +80,29 @@ def solve(specification: str, group: str | None, secret: str, flat: Array | None
     with one_thread():
         result[present] = onn.masked(np.ascontiguousarray(scaled), design, told.noise)
     result = result * scale + centre
-    _warn_of_unchanged(told, result)
+    judge_values(told.judge, told.spec, told.names, values, _snapped(values, result))
+    _note_lost(told, result)
     return flattened(result)
 
 
-def _warn_of_unchanged(told: Told, result: Array) -> None:
-    """Values that repeat fill parts by themselves, and parts of few values are learnt."""
+def _snapped(before: Array, after: Array) -> Array:
+    """Values that hardly change as the originals, which they are as good as."""
+    size = np.minimum(np.abs(before), np.nanstd(before, axis=0))
+    return np.where(np.abs(after - before) <= UNCHANGED * size, before, after)
+
+
+def _note_lost(told: Told, result: Array) -> None:
+    """What the networks make of few large values hangs on the weights that they began with."""
     for name, before, after in zip(told.names, told.values.T, result.T, strict=True):
-        present = ~np.isnan(before)
-        size = np.minimum(np.abs(before[present]), before[present].std() if present.any() else 0.0)
-        near = np.abs(after - before)[present] <= UNCHANGED * size
-        if near.any() and near.mean() > MOST_UNCHANGED:
-            warnings.warn(
-                f"onn_mask on {quoted(told.spec['table'])}: {near.mean():.0%} of the values of column {quoted(name)}"
-                f"{told.where} are released as good as unmasked, because they repeat or the parts are too small; cut "
-                "into fewer partitions, or take another mask.",
-                PpduckWarning,
-                stacklevel=2,
+        found = correlation(before, after)
+        if found < LOST:
+            told.judge.note(
+                f"the networks have not learnt {{columns}}{{groups}}: below a correlation of {LOST:g} with the "
+                "originals, what is released hangs on chance, and analyses of it too. Few large values do that: take "
+                "their logarithm in a SELECT, or rank_swap_mask.",
+                name,
+                f"correlation {found:.2f}",
+                -found,
             )
 
 
@@ -129,6 +135,7 @@ MASK = register(
             UNUSED,
         ),
         parameters=PARAMETERS,
+        remedy="fewer partitions, or another mask: values that repeat fill parts, and small parts are learnt",
     )
 )
 UDF = (SOLVE, solve, TAKES, GIVES, pa.list_(pa.float64()))

@@ -5,25 +5,33 @@ See the kernel for which do. (004, section 6; Moore 1996.)
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
 from ppduck.errors import Faults, quoted
+from ppduck.kernels import nearness
 from ppduck.kernels.rank_swapping import FEWEST_PLACES, SHORTEST_REACH, swapped
 from ppduck.masks._promises import UNUSED, VALUES_RELEASED
 from ppduck.plan import arguments, shuffling
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
+from ppduck.plan.look import QUERY
+from ppduck.plan.nearness import Judge
 from ppduck.plan.ranges import Range
 from ppduck.plan.registry import register
-from ppduck.plan.whole import WITHOUT, WholeFrame, noise_of, whole_mask
+from ppduck.plan.whole import WITHOUT, Told, WholeFrame, noise_of, whole_mask
+from ppduck.values import Array
 
 SOLVE = "ppduck_swapped_places"
-# Specification, name of the group, secret of the release, which column, how many values it has.
-TAKES, GIVES = ["VARCHAR", "VARCHAR", "VARCHAR", "VARCHAR", "BIGINT"], "BIGINT[]"
+# Specification, name of the group, secret of the release, number of the query, which column, how many values it has,
+# and the places whose value is also that of the place before.
+TAKES = ["VARCHAR", "VARCHAR", "VARCHAR", "UBIGINT", "VARCHAR", "BIGINT", "DOUBLE[]"]
+GIVES = "BIGINT[]"
+TIED = "_pp_tied"
 MOST_ROWS = 500_000_000  # a place is eight bytes, and all places of a column are in memory at once
 
 
@@ -47,6 +55,9 @@ class SwapFrame(WholeFrame):
         kept = [sql.column(shuffling.ROW), sql.named(value.copy(), shuffling.OUT)]
         number = value if column.type else self.values[j]
         ties = [sql.column("_pp_key"), sql.column(shuffling.ROW)]
+        groups: list[sql.Expr] = [sql.column(name) for name in self.roles.strata]
+        before = shuffling.neighbour("lag", groups, number, ties)
+        kept.append(sql.named(exp.EQ(this=number.copy(), expression=before), TIED))
         return shuffling.ordered("_pp_source", self.roles.strata, number, ties, kept)
 
     def _swapped(self, j: int) -> str:
@@ -54,11 +65,12 @@ class SwapFrame(WholeFrame):
         group: list[sql.Expr] = [sql.column(name) for name in self.roles.strata]
         named = [sql.named(each.copy(), f"_pp_g{i}") for i, each in enumerate(group)]
         present = sql.call("count", sql.column(shuffling.OUT))
-        counts = sql.select([*named, sql.named(present, "_pp_n")], f'"_pp_s{j}"', group=group)
+        tied = sql.raw(f'list("{shuffling.POSITION}"::DOUBLE) FILTER ("{TIED}") AS "{TIED}"')
+        counts = sql.select([*named, sql.named(present, "_pp_n"), tied], f'"_pp_s{j}"', group=group)
         source = sql.joined(f'({counts}) AS "_pp_values"', f'({self.told()}) AS "_pp_told"', self._same_group())
         name = sql.text(self.roles.conf[j].name)
-        told = [sql.text(self.specification()), sql.column("_pp_label"), sql.column("_pp_secret"), name]
-        asked = sql.named(sql.call(SOLVE, *told, sql.column("_pp_n")), "_pp_places")
+        told = [sql.text(self.specification()), sql.column("_pp_label"), sql.column("_pp_secret"), sql.call(QUERY)]
+        asked = sql.named(sql.call(SOLVE, *told, name, sql.column("_pp_n"), sql.column(TIED)), "_pp_places")
         groups = [sql.column(f"_pp_g{i}") for i in range(len(group))]
         places = sql.select([*groups, asked], source)
         rows = [
@@ -88,13 +100,15 @@ class SwapFrame(WholeFrame):
         return exp.and_(same, *groups)
 
 
-def solve(specification: str, group: str | None, secret: str, column: str, n: int) -> Any:
+def solve(
+    specification: str, group: str | None, secret: str, query: int, column: str, n: int, tied: Array | None
+) -> Any:
     """Where each place of a column takes its value from, counted from 1."""
-    spec = json.loads(specification)
-    where = f" in the group {group}" if group else ""
-    reach = float(spec["parameters"]["reach"])
+    told = Told(specification, group, secret, query, None)
+    where = told.where
+    reach = float(told.parameters["reach"])
     ranks = int(reach * n / 100 + 1e-9)
-    faults = Faults(spec["function"], spec["table"])
+    faults = Faults(told.spec["function"], told.spec["table"])
     if n > MOST_ROWS:
         raise faults.refuse(f"{n:,} rows{where} are too many to swap at once; mask within groups: strata := […].")
     if n < FEWEST_PLACES:
@@ -107,7 +121,22 @@ def solve(specification: str, group: str | None, secret: str, column: str, n: in
             f"reach = {reach:g} % of the {n} values of conf column {quoted(column)}{where} is {ranks} ranks, in "
             f"which there is too little to draw; take a reach of at least {100 * SHORTEST_REACH / n:.3g}."
         )
-    return 1 + swapped(n, ranks, noise_of(f"{secret} {column}"))
+    places = swapped(n, ranks, noise_of(f"{secret} {column}"))
+    _judge(told.judge, column, places, tied)
+    return 1 + places
+
+
+def _judge(judge: Judge, column: str, places: npt.NDArray[np.int64], tied: Array | None) -> None:
+    """Of ranks, as values never come here: how near the swapped ones are, and how many values meet an equal one."""
+    n = len(places)
+    noted: list[str] = []
+    if tied is not None:
+        is_new = np.ones(n)
+        is_new[tied.astype(np.int64) - 1] = 0
+        values = np.cumsum(is_new)
+        noted = judge.shares([column], np.array([nearness.staying(values, values[places])]), " because they repeat")
+    ranks = np.arange(n, dtype=float)
+    judge.correlations([column], np.array([nearness.correlation(ranks, ranks[places])]), noted=noted)
 
 
 MASK = register(
@@ -131,6 +160,7 @@ MASK = register(
         parameters=(Parameter("reach", _per_cent, "how far a value may move, in % of the ranks, such as reach := 14"),),
         without=(*WITHOUT, "round"),
         permutes=True,
+        remedy="a longer reach, shuffle_mask, or pram_mask if the column is a category",
     )
 )
 UDF = (SOLVE, solve, TAKES, GIVES, pa.list_(pa.int64()))

@@ -8,7 +8,7 @@ Muralidhar & Sarathy 2006.)
 
 from __future__ import annotations
 
-from ppduck.masks._copula import ScoreFrame, solve
+from ppduck.masks._copula import ScoreFrame, solve, staying
 from ppduck.masks._promises import (
     CURVES_BEYOND_RANKS,
     MANY_RELEASES,
@@ -52,5 +52,6 @@ MASK = register(
         frame=ShuffleFrame,
         without=("round",),
         permutes=lambda given: True,
+        staying=staying,
     )
 )

@@ -107,5 +107,7 @@ MASK = register(
             Parameter("level", level_up_to(1), f"{LEVEL.doc}; {_OR}", "NULL"),
         ),
         check=_check,
+        asked=lambda given: given.get("alpha") != 0,
+        remedy="a lower alpha (or a higher level), or fewer columns in nonconf",
     )
 )

@@ -247,9 +247,7 @@ class Catalog:
         texts = [column for column in columns if not column.is_enum]
         crowded: set[str] = set()
         if texts:
-            counts = [sql.call("count", exp.Distinct(expressions=[sql.column(text.name)])) for text in texts]
-            head = f"(SELECT * FROM {source.sql} LIMIT {_LOOK_AHEAD})"
-            rows, *seen = self.reader.execute(sql.select([sql.call("count", exp.Star()), *counts], head)).fetchone()
+            rows, seen = self._seen(source, texts)
             most = min(at_most, rows / _ROWS_PER_LEVEL)
             crowded = {text.name for text, count in zip(texts, seen, strict=True) if count > most}
         found = {}
@@ -266,6 +264,21 @@ class Catalog:
         held = [sql.call("bool_or", sql.column(column.name).is_(exp.null())) for column in columns]
         found = self.reader.execute(sql.select(held, source.sql)).fetchone()
         return frozenset(column.name for column, null in zip(columns, found, strict=True) if null)
+
+    def many_valued(self, source: Source, columns: Sequence[Column], above: int, at_most: int) -> list[str]:
+        """Which of these categories, all with more levels than ``above``, are categories still, and no names."""
+        texts = [column for column in columns if not column.is_enum]
+        rows, seen = self._seen(source, texts) if texts else (0, [])
+        most = min(at_most, rows / _ROWS_PER_LEVEL)
+        names = {text.name for text, count in zip(texts, seen, strict=True) if count > most or rows < above}
+        return [column.name for column in columns if column.name not in names]
+
+    def _seen(self, source: Source, texts: Sequence[Column]) -> tuple[int, list[int]]:
+        """How many rows a short look sees, and how many levels of each column."""
+        counts = [sql.call("count", exp.Distinct(expressions=[sql.column(text.name)])) for text in texts]
+        head = f"(SELECT * FROM {source.sql} LIMIT {_LOOK_AHEAD})"
+        rows, *seen = self.reader.execute(sql.select([sql.call("count", exp.Star()), *counts], head)).fetchone()
+        return rows, seen
 
     def about_how_many_rows(self, source: Source) -> int | None:
         """What the catalogue says of a table; None for a view or a file, of which only a look would tell."""

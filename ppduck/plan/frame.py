@@ -12,15 +12,17 @@ from typing import Any
 from sqlglot import exp
 
 from ppduck.kernels.linear import Blocks, LinearForm
-from ppduck.plan import apart, keys, normals, rounding, statistics
+from ppduck.plan import apart, keys, look, normals, rounding, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.canary import refuse_another_hash
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.linear import LinearMask, Request, Span, all_of_s
 from ppduck.plan.look import Look
+from ppduck.plan.nearness import LIMITS
 from ppduck.plan.numeric import by_own_name, parameters_of
-from ppduck.plan.roles import Roles, assign
+from ppduck.plan.roles import Roles, assign, numeric
+from ppduck.values import Array
 
 SOLVE = "ppduck_solve"
 LEVERS = "ppduck_levers"
@@ -44,6 +46,10 @@ def linear_mask(
     without: tuple[str, ...] = (),
     permutes: Callable[[dict[str, Any]], bool] = lambda given: False,
     explaining: Callable[[Blocks], list[int]] = all_of_s,
+    keeps_range: bool = False,
+    asked: Callable[[dict[str, Any]], bool] = lambda given: False,
+    remedy: str = "fewer columns in nonconf",
+    staying: Callable[[Blocks, Request, LinearForm], Array] | None = None,
 ) -> LinearMask:
     """A mask ready to be registered. ``check`` looks at the mask's own parameters while planning.
 
@@ -70,13 +76,17 @@ def linear_mask(
         reference,
         reads_s=reads_s,
         keeps=keeps,
-        loses=loses,
+        loses=(*loses, LIMITS),
         permutes=permutes,
+        keeps_range=keeps_range,
+        asked=asked,
+        remedy=remedy,
         solve=solve,
         reads_x=reads_x,
         reads_v=reads_v,
         needs_noise=needs_noise,
         explaining=explaining,
+        staying=staying,
     )
     return mask
 
@@ -123,6 +133,21 @@ class Frame(Look):
             statement.step("_pp_apart", farthest, materialized=True)
         statement.step("_pp_solved", self._solved(), materialized=True)
         statement.step("_pp_form", self._form(), materialized=True)
+
+    def _looked(self) -> list[sql.Expr]:
+        """Of conf the smallest values, the means, and whether all values are whole numbers: what masking may change."""
+        numbers = [numeric(column) for column in self.roles.conf]
+        least = [sql.call("min", number.copy()) for number in numbers]
+        mean = [sql.call("avg", number.copy()) for number in numbers]
+        whole = [
+            sql.number(1.0)
+            if column.is_integer
+            else sql.double(
+                sql.call("bool_and", exp.EQ(this=number.copy(), expression=sql.call("trunc", number.copy())))
+            )
+            for column, number in zip(self.roles.conf, numbers, strict=True)
+        ]
+        return [sql.named(sql.array([*least, *mean, *whole], "DOUBLE"), "_pp_looked")]
 
     def _word_calls(self) -> list[sql.Expr]:
         key, tweak = sql.column("_pp_key"), sql.column("_pp_tweak")
@@ -213,7 +238,13 @@ class Frame(Look):
         if self._may_stand_apart:
             on = [(sql.column(alias, "_pp_moments"), sql.column(f"_pp_a{i}")) for i, alias in enumerate(self.by)]
             source, farthest = sql.joined(source, '"_pp_apart"', on, outer=True), sql.column("_pp_farthest")
+        # What the first look has found, under other names for its groups.
+        groups = [sql.named(sql.column(alias), f"_pp_f{i}") for i, alias in enumerate(self.by)]
+        looked = sql.select([*groups, sql.column("_pp_looked")], '"_pp_first"')
+        on = [(sql.column(alias, "_pp_moments"), sql.column(f"_pp_f{i}")) for i, alias in enumerate(self.by)]
+        source = sql.joined(source, f'({looked}) AS "_pp_look"', on)
         more = [sql.column("_pp_alone"), farthest, sql.column("_pp_ranks"), sample]
+        more += [sql.column("_pp_looked"), sql.call(look.QUERY)]
         group = [sql.column(alias, "_pp_moments") for alias in self.by]
         return sql.select([*group, sql.named(sql.call(SOLVE, *self._told(), *more), "_pp_c")], source)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ppduck.errors import Faults, PpduckError
 from ppduck.kernels.linear import Blocks, LinearForm, independent
+from ppduck.plan.notes import Note
 from ppduck.plan.numeric import NumericMask
 from ppduck.values import Array
 
@@ -37,6 +38,8 @@ class LinearMask(NumericMask):
     reads_v: Span
     needs_noise: Callable[[dict[str, Any]], bool]  # whether the solve needs the moments of V too
     explaining: Callable[[Blocks], list[int]] = all_of_s  # the terms that X is regressed on
+    # The share of values of each column that stay, beyond chance, where more is known of it than the moments tell.
+    staying: Callable[[Blocks, Request, LinearForm], Array] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Request:
     measured: list[str] = field(default_factory=list)  # the features that are numbers and not levels, and conf
     ranks: Array = field(default_factory=_nothing)  # sums of products of ranks, for the masks that work on ranks
     sample: Array = field(default_factory=_nothing)  # some rows of the form's terms, one after the other
+    query: int = 0  # the number of the query, of which the same is said only once
 
     @property
     def where(self) -> str:
@@ -62,6 +66,10 @@ class Request:
 
     def refuse(self, fault: str) -> PpduckError:
         return self.faults().refuse(fault)
+
+    def note(self, sentence: str, column: str, figure: str, size: float) -> Note:
+        """What is to be said of a column beside its masked values."""
+        return Note(self.faults().where, sentence, column, figure, size, self.group, self.query)
 
     def per_column(self, name: str) -> Array:
         """A parameter that may be one number or {column: number}, as one number a column."""

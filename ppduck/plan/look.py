@@ -8,12 +8,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from ppduck.plan import keys, release, statistics
+from ppduck.plan import keys, release, rounding, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.numeric import COMMON_NAMES, NumericMask
 from ppduck.plan.roles import Roles, numeric
 
 CHECK = "ppduck_check"
+QUERY = "current_query_id"
 
 
 class Look:
@@ -34,8 +35,6 @@ class Look:
         self.values = [feature.value for feature in roles.features] + [numeric(column) for column in roles.conf]
         self.p, self.q = len(self.labels), len(roles.conf)
         self.by = [f"_pp_b{i}" for i in range(len(roles.strata))]
-        # Columns that must not be constant: the last ones of those that are measured.
-        self.watched = [column.name for column in roles.conf]
 
     @property
     def centres(self) -> list[str]:
@@ -54,7 +53,6 @@ class Look:
                 "features": self.labels,
                 "key": list(roles.key),
                 "row": roles.source.row_type,
-                "watched": self.watched,
                 "measured": [f.label for f in roles.features if f.level is None] + [c.name for c in roles.conf],
                 "categories": [name for name, _ in self.categories],
                 "indicators_of": [
@@ -66,6 +64,10 @@ class Look:
                 "on_null": self.on_null,
                 "null_levels": sorted(roles.null_levels),
                 "nullable": [name for name in roles.nonconf if self._is_category(name)],
+                "left_out": list(roles.left_out),
+                "steps": [rounding.step(column) for column in roles.conf],
+                "rounds": bool(self.given.get("round")),
+                "permutes": self.mask.permutes(self.given),
                 "parameters": own,
                 "context": release.context(self.mask, roles, self.given),
             },
@@ -141,7 +143,8 @@ class Look:
             statistics.rows(),
             statistics.missing(raw),
             statistics.peaks(measured),
-            statistics.constant(measured[len(measured) - len(self.watched) :]),
+            statistics.constant(numbers),
+            statistics.constant(conf),
             self._unread(untyped),
             self._unseen(),
             self._count_if(exp.Not(this=exp.paren(no_key))) if no_key is not None else sql.number(0),
@@ -150,8 +153,12 @@ class Look:
             sql.cast(statistics.digest(sql.column("_pp_key")), "VARCHAR"),
         )
         group = [sql.column(name) for name in roles.strata]
-        columns = [*self._groups(), sql.named(check, "_pp_tweak"), *self._centres()]
+        columns = [*self._groups(), sql.named(check, "_pp_tweak"), *self._centres(), *self._looked()]
         return sql.select(columns, '"_pp_source"', group=group)
+
+    def _looked(self) -> list[sql.Expr]:
+        """What else is told of conf."""
+        return []
 
     def _centres(self) -> list[sql.Expr]:
         return [

@@ -29,7 +29,6 @@ class NarrowFrame(Numbered, Frame):
 
     def __init__(self, mask: LinearMask, roles: Roles, given: dict[str, Any], *, keep_noise: bool = True) -> None:
         super().__init__(mask, roles, given, keep_noise=keep_noise)
-        self.watched = [feature.label for feature in roles.features if feature.level is None] + self.watched
         self.rows = "_pp_narrow"
         self.masked = [f"{MASKED}{j}" for j in range(self.q)]
 

@@ -46,6 +46,9 @@ class NumericMask(Function):
     keeps: tuple[str, ...]
     loses: tuple[str, ...]
     permutes: Callable[[dict[str, Any]], bool]  # whether the masked values are the original ones of other rows
+    keeps_range: bool  # whether no masked value is below the smallest original or above the largest
+    asked: Callable[[dict[str, Any]], bool]  # whether the parameters ask for values that stay near the originals
+    remedy: str  # what to take where they stay too near
 
 
 def parameters_of(own: tuple[Parameter, ...], without: tuple[str, ...] = ()) -> tuple[Parameter, ...]:

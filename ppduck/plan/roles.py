@@ -40,6 +40,7 @@ class Roles:
     key: tuple[str, ...]
     drop: tuple[str, ...]
     null_levels: frozenset[str] = frozenset()  # the columns of nonconf in which NULL is a level like others
+    left_out: tuple[str, ...] = ()  # categories that are not in nonconf by default, having too many levels
 
     @property
     def nonconf(self) -> list[str]:
@@ -96,6 +97,7 @@ def assign(
     features: list[Feature] = []
     levels: dict[str, list[str]] = {}
     null_levels: frozenset[str] = frozenset()
+    left_out: list[str] = []
     if uses_nonconf:
         taken = {column.name for column in [*conf, *strata, *key, *drop]}
         free = [column for column in source.columns or () if column.name not in taken]
@@ -103,6 +105,9 @@ def assign(
         if given.get("on_null") == "level":
             null_levels = catalog.with_null(source, [c for c in chosen if c.is_boolean or levels.get(c.name)])
         features = [feature for column in chosen for feature in features_of(column, levels, null_levels)]
+        if named is None:
+            categories = [column for column in free if column.is_category and column.name not in levels]
+            left_out = catalog.many_valued(source, categories, FEW_LEVELS, MANY_LEVELS)
     faults.raise_if_any()
     return Roles(
         source,
@@ -113,6 +118,7 @@ def assign(
         tuple(column.name for column in key),
         tuple(column.name for column in drop),
         null_levels,
+        tuple(left_out),
     )
 
 

@@ -16,6 +16,7 @@ from ppduck.kernels.linear import Blocks
 from ppduck.kernels.noise import tweak_of
 from ppduck.kernels.threads import one_thread
 from ppduck.plan.linear import LinearMask, Request, flatten
+from ppduck.plan.nearness import judge_form
 from ppduck.plan.registry import function_named
 from ppduck.values import Array, Moments
 
@@ -38,6 +39,7 @@ def check(
     nulls: Sequence[int],
     peaks: Sequence[float | None],
     constant: Sequence[bool | None],
+    truly_constant: Sequence[bool | None],
     unread: Sequence[int],
     unseen: Sequence[int],
     keyless: int,
@@ -71,14 +73,14 @@ def check(
                 f"column {quoted(name)} holds NaN or infinity{where}; replace such values by NULL, or leave the rows "
                 "out with a SELECT in tbl."
             )
-    for name, same in zip(spec["watched"], constant, strict=True):
-        if same and rows > 1 and name in spec["conf"]:
-            faults.add(f"conf column {quoted(name)} is constant{where}; there is nothing to mask in it.")
-        elif same and rows > 1 and not group:  # a group may well have a value of its own
+    for name, same, truly in zip(spec["conf"], constant, truly_constant, strict=True):
+        if same and not truly:
             faults.add(
-                f"nonconf column {quoted(name)} is constant and explains nothing; leave it out of nonconf, naming the "
-                "columns to use: nonconf := […]."
+                f"the values of conf column {quoted(name)}{where} differ by less than a DOUBLE of their size can tell, "
+                "and masks compute in DOUBLE; take a constant near them off in a SELECT."
             )
+        elif same and rows > 1:
+            faults.add(f"conf column {quoted(name)} is constant{where}; there is nothing to mask in it.")
     for name, count in zip(spec["categories"], unseen, strict=True):
         if count:
             faults.add(
@@ -149,21 +151,25 @@ def solve(
     apart: Array | None,
     ranks: Array,
     sample: Array | None,
+    looked: Array,
+    query: int,
 ) -> list[float]:
     """The coefficients of a call's linear form, from the sums that the statement has taken."""
-    mask, request, blocks = _read(specification, group, n, sums, products, ranks, sample)
+    mask, request, blocks = _read(specification, group, n, sums, products, ranks, sample, query)
+    spec = _specification(specification)
     with one_thread(), np.errstate(all="raise", under="ignore"):
         terms = mask.explaining(blocks)
-        _refuse_rows_alone(request, blocks, terms, alone, _specification(specification)["bases"])
+        _refuse_rows_alone(request, blocks, terms, alone, spec["bases"])
         if apart is not None and len(apart):
             _refuse_row_apart(request, blocks, terms, apart)
         form = mask.solve(blocks, request)
+        judge_form(mask, request, blocks, form, terms, spec, looked)
     return flatten(mask, form)
 
 
 def _read(
     specification: str, group: str | None, n: int, sums: Array, products: Array, ranks: Array | None = None,
-    sample: Array | None = None,
+    sample: Array | None = None, query: int = 0,
 ) -> tuple[LinearMask, Request, Blocks]:  # fmt: skip
     """The mask, what it has to know of the call, and the moments; refused where these say nothing."""
     spec = _specification(specification)
@@ -172,7 +178,7 @@ def _read(
     nothing = np.empty(0)
     request = Request(
         spec["function"], spec["table"], group, spec["conf"], spec["features"], spec["parameters"],
-        spec["measured"], nothing if ranks is None else ranks, nothing if sample is None else sample,
+        spec["measured"], nothing if ranks is None else ranks, nothing if sample is None else sample, query,
     )  # fmt: skip
     # Where no row is complete, all sums are NULL.
     moments = Moments.from_sums(n, np.nan_to_num(sums), np.nan_to_num(products))

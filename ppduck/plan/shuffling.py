@@ -68,9 +68,9 @@ def shuffled(table: str, by: Sequence[str], value: str, along: str, tie: str, ta
     return _at_places([sql.column(OUT, "_pp_taken")], taken, given, by, sql.column(POSITION, "_pp_given"))
 
 
-def neighbour(function: str, by: Sequence[sql.Expr], value: sql.Expr) -> sql.Expr:
-    """The value at the place before (lag) or at the next (lead)."""
-    return sql.raw(f"{function}({sql.render(value.copy())}) OVER {_window(by, [value])}")
+def neighbour(function: str, by: Sequence[sql.Expr], value: sql.Expr, ties: Sequence[sql.Expr] = ()) -> sql.Expr:
+    """The value at the place before (lag) or at the next (lead); ``ties`` say in which order equal ones stand."""
+    return sql.raw(f"{function}({sql.render(value.copy())}) OVER {_window(by, [value, *ties])}")
 
 
 def on_quantiles(taken: str, table: str, by: Sequence[str], along: str, tie: str, within: str) -> str:

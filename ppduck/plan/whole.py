@@ -18,13 +18,16 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.canary import refuse_another_hash
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.look import QUERY
+from ppduck.plan.nearness import LIMITS, Judge
 from ppduck.plan.numbered import Numbered
 from ppduck.plan.numeric import NumericMask, parameters_of
+from ppduck.plan.registry import function_named
 from ppduck.plan.roles import assign
 from ppduck.values import Array, folded
 
-# Specification, name of the group, secret of the release, values column by column.
-TAKES = ["VARCHAR", "VARCHAR", "VARCHAR", "DOUBLE[]"]
+# Specification, name of the group, secret of the release, number of the query, values column by column.
+TAKES = ["VARCHAR", "VARCHAR", "VARCHAR", "UBIGINT", "DOUBLE[]"]
 GIVES = "DOUBLE[]"
 WITHOUT = ("nonconf", "on_null")  # common parameters of no use to masks that look at conf only
 
@@ -40,6 +43,8 @@ def whole_mask(
     parameters: tuple[Parameter, ...] = (),
     without: tuple[str, ...] = WITHOUT,
     permutes: bool = False,
+    keeps_range: bool = False,
+    remedy: str,
 ) -> NumericMask:
     """A mask ready to be registered, which looks at conf only."""
 
@@ -56,8 +61,11 @@ def whole_mask(
         reference,
         reads_s=False,
         keeps=keeps,
-        loses=loses,
+        loses=(*loses, LIMITS),
         permutes=lambda given: permutes,
+        keeps_range=keeps_range or permutes,
+        asked=lambda given: True,
+        remedy=remedy,
     )
     return mask
 
@@ -95,7 +103,8 @@ class WholeFrame(Numbered):
         values = sql.select([*named, *map(sql.raw, lists)], '"_pp_source"', group=group)
         flat = ", ".join(f'"_pp_l{j}"' for j in self.columns)
         label, secret = sql.column("_pp_label"), sql.column("_pp_secret")
-        asked = sql.call(self.udf, sql.text(self.specification()), label, secret, sql.raw(f"flatten([{flat}])"))
+        told = [sql.text(self.specification()), label, secret, sql.call(QUERY)]
+        asked = sql.call(self.udf, *told, sql.raw(f"flatten([{flat}])"))
         source = sql.joined(f'({values}) AS "_pp_values"', f'({self.told()}) AS "_pp_told"', self._same_group())
         return sql.select([sql.column("_pp_rows"), sql.named(asked, "_pp_y")], source)
 
@@ -130,8 +139,9 @@ class WholeFrame(Numbered):
 class Told:
     """What a UDF of such a mask is told: names for messages, parameters, values and chance."""
 
-    def __init__(self, specification: str, group: str | None, secret: str, flat: Array | None) -> None:
+    def __init__(self, specification: str, group: str | None, secret: str, query: int, flat: Array | None) -> None:
         self.spec: dict[str, Any] = json.loads(specification)
+        self.group, self.query = group, query
         self.names: list[str] = sorted(self.spec["conf"], key=folded)
         self.where = f" in the group {group}" if group else ""
         self.parameters: dict[str, Any] = self.spec["parameters"]
@@ -141,6 +151,12 @@ class Told:
     @property
     def noise(self) -> KeyedNoise:
         return noise_of(self.secret)
+
+    @property
+    def judge(self) -> Judge:
+        mask = function_named(self.spec["function"])
+        assert isinstance(mask, NumericMask)
+        return Judge(mask.name, self.spec["table"], self.group, self.query, mask.remedy)
 
     def refuse(self, fault: str) -> PpduckError:
         return Faults(self.spec["function"], self.spec["table"]).refuse(fault)

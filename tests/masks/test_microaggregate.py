@@ -85,9 +85,13 @@ def test_scales_do_not_matter_and_groups_are_separate(con: duckdb.DuckDBPyConnec
 def test_many_rows_may_be_alike(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE TABLE t AS SELECT i % 50 AS x, i % 3 AS y FROM range(1000) r(i)")
     [(count,)] = con.execute(
-        "SELECT min(c) FROM (SELECT count(*) AS c FROM microaggregate_mask('(FROM t)', conf=['x', 'y'], k=4) GROUP BY x, y)"
+        "SELECT min(c) FROM (SELECT count(*) AS c FROM microaggregate_mask('(FROM t)', conf=['x', 'y'], k=25) GROUP BY x, y)"
     ).fetchall()
-    assert count >= 4
+    assert count >= 25
+    with pytest.raises(
+        duckdb.InvalidInputException, match=r'\d+% of the masked values of conf column "x" would be the'
+    ):
+        con.execute("FROM microaggregate_mask('(FROM t)', conf=['x', 'y'], k=4)").fetchall()
 
 
 def test_very_many_rows_are_grouped_in_parts_and_said_to_be(

@@ -60,15 +60,15 @@ def test_ties_types_and_nulls(con: duckdb.DuckDBPyConnection) -> None:
                9007199254740993 + i AS large FROM range(600) r(i)
         """
     )
-    released = con.sql("FROM rank_swap_mask('t', conf=['few', 'money', 'large'], reach=10, key='id')")
+    released = con.sql("FROM rank_swap_mask('t', conf=['few', 'money', 'large'], reach=40, key='id')")
     assert released.types == con.sql("FROM t").types
     for column in ("few", "money", "large"):
         query = f"SELECT {column}, count(*) FROM {{}} GROUP BY ALL ORDER BY ALL"
-        after = "rank_swap_mask('t', conf=['few', 'money', 'large'], reach=10, key='id')"
+        after = "rank_swap_mask('t', conf=['few', 'money', 'large'], reach=40, key='id')"
         assert con.execute(query.format(after)).fetchall() == con.execute(query.format("t")).fetchall()
     [(moved,)] = con.execute(
         "SELECT count(*) FILTER ((r.few IS NULL) <> (t.few IS NULL)) "
-        "FROM t JOIN rank_swap_mask('t', conf=['few'], reach=10, key='id') r USING (id)"
+        "FROM t JOIN rank_swap_mask('t', conf=['few'], reach=40, key='id') r USING (id)"
     ).fetchall()
     assert moved == 0, "NULL stays NULL"
 
