@@ -61,5 +61,6 @@ MASK = register(
             REPEATED,
         ),
         frame=QuantileFrame,
+        weighs_x=lambda given: "none",
     )
 )

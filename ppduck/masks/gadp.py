@@ -36,5 +36,6 @@ MASK = register(
         loses=LINEAR_LOSSES,
         reads_x="none",
         needs_noise=lambda given: False,
+        weighs_x=lambda given: "warned",
     )
 )

@@ -255,5 +255,6 @@ MASK = linear_mask(
     frame=MethodFrame,
     permutes=lambda given: given.get("variant", 1) in (2, 4),
     explaining=explaining,
+    weighs_x=lambda given: "none" if given.get("variant", 1) in (2, 4) else "all",
 )
 register(MASK)

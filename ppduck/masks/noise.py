@@ -37,6 +37,7 @@ MASK = register(
         reads_x="own",
         reads_v="own",
         needs_noise=lambda given: False,
+        weighs_x=lambda given: "each",
         check=check_level,
     )
 )

@@ -50,6 +50,7 @@ MASK = register(
         ),
         loses=(VALUES_RELEASED, CURVES_BEYOND_RANKS, UNUSED, MANY_RELEASES, REPEATED),
         frame=ShuffleFrame,
+        weighs_x=lambda given: "none",
         without=("round",),
         permutes=lambda given: True,
     )

@@ -16,7 +16,7 @@ from ppduck.plan import apart, normals, rounding, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.linear import LinearMask, Request, Span, all_of_s
+from ppduck.plan.linear import LinearMask, Request, Span, Weighing, all_of_s
 from ppduck.plan.look import Look
 from ppduck.plan.numeric import by_own_name, parameters_of
 from ppduck.plan.roles import Roles, assign
@@ -43,6 +43,7 @@ def linear_mask(
     without: tuple[str, ...] = (),
     permutes: Callable[[dict[str, Any]], bool] = lambda given: False,
     explaining: Callable[[Blocks], list[int]] = all_of_s,
+    weighs_x: Callable[[dict[str, Any]], Weighing] = lambda given: "all",
 ) -> LinearMask:
     """A mask ready to be registered. ``check`` looks at the mask's own parameters while planning.
 
@@ -75,6 +76,7 @@ def linear_mask(
         reads_v=reads_v,
         needs_noise=needs_noise,
         explaining=explaining,
+        weighs_x=weighs_x,
     )
     return mask
 
@@ -97,6 +99,7 @@ class Frame(Look):
         self.words = [f"_pp_w{i}" for i in range(len(self._word_calls()))]
         self.noise = [f"_pp_v{j}" for j in range(self.q)]
         self.needs_noise = mask.needs_noise(given)
+        self.weighs_x = mask.weighs_x(given)
 
     @property
     def deviations(self) -> list[str]:
@@ -116,8 +119,9 @@ class Frame(Look):
         statement.step("_pp_moments", self._moments(), materialized=True)
         if self._may_stand_apart:
             statement.step("_pp_weights", self._weights(), materialized=True)
-            statement.step("_pp_levers", apart.levers(self.explaining, self.by), materialized=True)
-            farthest = apart.farthest(self._complete_rows(), self.deviations[: self.explaining], self.by)
+            terms = self._judged(together=True)
+            statement.step("_pp_levers", apart.levers(len(terms), self.by), materialized=True)
+            farthest = apart.farthest(self._complete_rows(), terms, self.by)
             statement.step("_pp_apart", farthest, materialized=True)
         statement.step("_pp_solved", self._solved(), materialized=True)
         statement.step("_pp_form", self._form(), materialized=True)
@@ -158,11 +162,15 @@ class Frame(Look):
         return sql.select([*group, *columns, *self._more_moments()], f"({self._complete_rows()})", group=group)
 
     def _alone(self) -> sql.Expr:
-        """The smallest and largest value of each term, and how many rows have each first level."""
-        terms = self.deviations[: self.explaining]
-        farthest = [sql.call(end, sql.column(name)) for end in ("min", "max") for name in terms]
+        """The smallest and largest value of each judged term, and how many rows have each first level."""
+        farthest = [sql.call(end, sql.column(name)) for end in ("min", "max") for name in self._judged()]
         bases = [self._count_if(sql.column(f"_pp_base{k}")) for k in range(len(self.categories))]
         return sql.array([*farthest, *bases], "DOUBLE")
+
+    def _judged(self, *, together: bool = False) -> list[str]:
+        """The terms in which a row may stand apart; ``together``, those that are judged as one."""
+        with_x = self.weighs_x == "all" or (self.weighs_x != "none" and not together)
+        return self.deviations[: self.explaining] + (self.deviations[self.p :] if with_x else [])
 
     def _complete_rows(self, more: Sequence[sql.Expr] = (), where: sql.Expr | None = None) -> str:
         """The terms of the form in the rows in which every confidential column is present."""
@@ -192,7 +200,7 @@ class Frame(Look):
     @property
     def _may_stand_apart(self) -> bool:
         """Whether there are several terms that may set a row apart together; of one, the moments tell enough."""
-        return self.explaining > 1
+        return len(self._judged(together=True)) > 1
 
     def _weights(self) -> str:
         """What leverage is computed with, for each group in which the moments do not rule out that it is near 1."""

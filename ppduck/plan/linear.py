@@ -18,6 +18,7 @@ from ppduck.plan.numeric import NumericMask
 from ppduck.values import Array
 
 Span = Literal["none", "own", "all"]
+Weighing = Literal["none", "warned", "each", "all"]
 
 
 def _nothing() -> Array:
@@ -37,6 +38,9 @@ class LinearMask(NumericMask):
     reads_v: Span
     needs_noise: Callable[[dict[str, Any]], bool]  # whether the solve needs the moments of V too
     explaining: Callable[[Blocks], list[int]] = all_of_s  # the terms that X is regressed on
+    # How a row that dominates X is judged: not at all, column by column (refused, or at most warned of), or in all
+    # terms of [S, X] together.
+    weighs_x: Callable[[dict[str, Any]], Weighing] = lambda given: "all"
 
 
 @dataclass(frozen=True)
