@@ -525,7 +525,7 @@ CREATE OR REPLACE MACRO _pp_egadp_first(names) AS
   || _pp_repeat('stddev_samp(_pp_x#) FILTER (isfinite(_pp_x#))', len(names)) || '] AS spread, bit_xor(hash(_pp_key, '
   || _pp_repeat('_pp_x#', len(names)) || ')) AS digest FROM _pp_rows';
 
-CREATE OR REPLACE MACRO _pp_egadp_refusals(names, fewest) AS
+CREATE OR REPLACE MACRO _pp_egadp_refusals(names, fewest, p) AS
   'WHEN n < ' || fewest || ' THEN error(''egadp_plain: '' || n || '' rows are too few. With these columns at least '
   || fewest || ' are needed.'')'
   || array_to_string(list_transform(names, lambda nm, k: replace(replace(
@@ -534,7 +534,12 @@ CREATE OR REPLACE MACRO _pp_egadp_refusals(names, fewest) AS
        || ' WHEN present[#] < n THEN error(''egadp_plain: column '' || ~ || '' is NULL in '' || (n - present[#]) || '' of '' || n'
        || ' || '' rows. Leave these rows out by giving tbl as (SELECT * FROM ... WHERE ... IS NOT NULL).'')'
        || ' WHEN finite[#] < n THEN error(''egadp_plain: column '' || ~ || '' holds NaN or infinity. Leave these rows out.'')'
-       || ' WHEN NOT spread[#] > 0 THEN error(''egadp_plain: column '' || ~ || '' is constant. Leave it out.'')',
+       || ' WHEN NOT spread[#] > 0 THEN error(''egadp_plain: column '' || ~ || '' is constant. Leave it out.'')'
+       -- Doubles lie so far apart at the mean that rounding, at five standard errors, moves a variance by more than 1e-9.
+       || CASE WHEN k <= p THEN ''
+               ELSE ' WHEN 10e0 * pow(2e0, floor(log2(abs(centre[#]) + 6 * spread[#])) - 52) > 1e-9 * sqrt(12e0 * n) * spread[#]'
+                    || ' THEN error(''egadp_plain: conf column '' || ~ || '' lies so far from 0 beside its spread that numbers of type DOUBLE'
+                    || ' cannot keep its moments to 1e-9. Subtract an offset first, a round number near its mean, in a SELECT.'')' END,
        '#', CAST(k AS VARCHAR)), '~', _pp_literal(_pp_ident(nm)))), '')
   || ' WHEN keyed < n THEN error(''egadp_plain: key is NULL in '' || (n - keyed) || '' of '' || n || '' rows. Every row needs a key.'')'
   || ' WHEN keys < n THEN error(''egadp_plain: key is not unique: '' || n || '' rows have '' || keys'
@@ -639,7 +644,7 @@ CREATE OR REPLACE MACRO _pp_egadp(origin, conf, open, keys, release, p, q) AS
   -- that share noise it could be removed.
   'WITH RECURSIVE _pp_rows AS MATERIALIZED (' || _pp_egadp_rows(origin, list_concat(open, conf), keys)
   || '), _pp_first AS (' || _pp_egadp_first(list_concat(open, conf))
-  || '), _pp_checked AS (SELECT CASE ' || _pp_egadp_refusals(list_concat(open, conf), p + 2 * q + 2)
+  || '), _pp_checked AS (SELECT CASE ' || _pp_egadp_refusals(list_concat(open, conf), p + 2 * q + 2, p)
   || ' ELSE sha256(' || _pp_literal(release) || ' || digest) END AS _pp_tweak, n AS _pp_n, '
   || _pp_repeat('centre[#] AS _pp_m#, spread[#] AS _pp_d#', p + q)
   || ' FROM _pp_first), _pp_noisy AS MATERIALIZED (' || _pp_egadp_noisy(p, q)

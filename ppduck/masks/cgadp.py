@@ -62,5 +62,6 @@ MASK = register(
         ),
         frame=QuantileFrame,
         weighs_x=lambda given: "none",
+        exact=lambda given: False,
     )
 )

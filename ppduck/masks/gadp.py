@@ -37,5 +37,6 @@ MASK = register(
         reads_x="none",
         needs_noise=lambda given: False,
         weighs_x=lambda given: "warned",
+        exact=lambda given: False,
     )
 )

@@ -45,5 +45,6 @@ MASK = register(
         reads_v="all",
         needs_noise=lambda given: bool(given.get("corrected")),
         check=check_level,
+        exact=lambda given: bool(given.get("corrected")),
     )
 )

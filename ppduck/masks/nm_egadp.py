@@ -256,5 +256,6 @@ MASK = linear_mask(
     permutes=lambda given: given.get("variant", 1) in (2, 4),
     explaining=explaining,
     weighs_x=lambda given: "none" if given.get("variant", 1) in (2, 4) else "all",
+    exact=lambda given: given.get("variant", 1) == 1 and "extra_noise" not in given,
 )
 register(MASK)

@@ -38,6 +38,7 @@ MASK = register(
         reads_v="own",
         needs_noise=lambda given: False,
         weighs_x=lambda given: "each",
+        exact=lambda given: False,
         check=check_level,
     )
 )

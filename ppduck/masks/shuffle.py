@@ -51,6 +51,7 @@ MASK = register(
         loses=(VALUES_RELEASED, CURVES_BEYOND_RANKS, UNUSED, MANY_RELEASES, REPEATED),
         frame=ShuffleFrame,
         weighs_x=lambda given: "none",
+        exact=lambda given: False,
         without=("round",),
         permutes=lambda given: True,
     )

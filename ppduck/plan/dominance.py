@@ -62,8 +62,8 @@ class Judged:
     def of(cls, mask: LinearMask, request: Request, blocks: Blocks, spec: dict[str, Any], alone: Array) -> Judged:
         weighing = mask.weighs_x(request.parameters)
         bases = spec["bases"]
-        ends = alone[: len(alone) - len(bases)].reshape(2, -1)
-        counts = alone[len(alone) - len(bases) :]
+        ends, counts, _ = np.split(alone, [len(alone) - blocks.q - len(bases), len(alone) - blocks.q])
+        ends = ends.reshape(2, -1)
         x = list(range(blocks.p, blocks.p + blocks.q)) if weighing != "none" else []
         known = [*range(ends.shape[1] - len(x)), *x]
         low, high = np.zeros((2, blocks.p + blocks.q))

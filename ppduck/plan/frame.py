@@ -6,6 +6,7 @@ function of the row's key, so that a second pass can generate them again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -44,6 +45,7 @@ def linear_mask(
     permutes: Callable[[dict[str, Any]], bool] = lambda given: False,
     explaining: Callable[[Blocks], list[int]] = all_of_s,
     weighs_x: Callable[[dict[str, Any]], Weighing] = lambda given: "all",
+    exact: Callable[[dict[str, Any]], bool] = lambda given: True,
 ) -> LinearMask:
     """A mask ready to be registered. ``check`` looks at the mask's own parameters while planning.
 
@@ -77,6 +79,7 @@ def linear_mask(
         needs_noise=needs_noise,
         explaining=explaining,
         weighs_x=weighs_x,
+        exact=exact,
     )
     return mask
 
@@ -104,6 +107,11 @@ class Frame(Look):
     @property
     def deviations(self) -> list[str]:
         return [f"_pp_d{i}" for i in range(self.p + self.q)]
+
+    def specification(self) -> str:
+        """With whether moments are promised to the last digits, which rounding to a column's type would move."""
+        exact = self.mask.exact(self.given) and not self.given.get("round")
+        return json.dumps(json.loads(super().specification()) | {"exact": exact}, sort_keys=True)
 
     def statement(self) -> str:
         statement = sql.Statement()
@@ -162,10 +170,11 @@ class Frame(Look):
         return sql.select([*group, *columns, *self._more_moments()], f"({self._complete_rows()})", group=group)
 
     def _alone(self) -> sql.Expr:
-        """The smallest and largest value of each judged term, and how many rows have each first level."""
+        """Of each judged term its smallest and largest value, how many rows have each first level, where conf is."""
         farthest = [sql.call(end, sql.column(name)) for end in ("min", "max") for name in self._judged()]
         bases = [self._count_if(sql.column(f"_pp_base{k}")) for k in range(len(self.categories))]
-        return sql.array([*farthest, *bases], "DOUBLE")
+        centres = [sql.call("any_value", sql.column(name)) for name in self.centres[self.p :]]
+        return sql.array([*farthest, *bases, *centres], "DOUBLE")
 
     def _judged(self, *, together: bool = False) -> list[str]:
         """The terms in which a row may stand apart; ``together``, those that are judged as one."""
@@ -175,7 +184,8 @@ class Frame(Look):
     def _complete_rows(self, more: Sequence[sql.Expr] = (), where: sql.Expr | None = None) -> str:
         """The terms of the form in the rows in which every confidential column is present."""
         noise = [sql.column(name) for name in self.noise] if self.needs_noise else []
-        columns = [*self._groups(), *self._deviations("_pp_first"), *self._beside_deviations(), *noise, *more]
+        centres = [sql.column(name, "_pp_first") for name in self.centres[self.p :]]
+        columns = [*self._groups(), *self._deviations("_pp_first"), *self._beside_deviations(), *noise, *centres, *more]
         complete = sql.present(sql.column(c.name) for c in self.roles.conf)
         table = "_pp_noisy" if self.needs_noise else self.rows
         source = sql.joined(f'"{table}"', '"_pp_first"', self._matching(table))

@@ -41,6 +41,7 @@ class LinearMask(NumericMask):
     # How a row that dominates X is judged: not at all, column by column (refused, or at most warned of), or in all
     # terms of [S, X] together.
     weighs_x: Callable[[dict[str, Any]], Weighing] = lambda given: "all"
+    exact: Callable[[dict[str, Any]], bool] = lambda given: True  # whether it promises moments to rounding
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ppduck.errors import Faults, quoted
 from ppduck.kernels.linear import Blocks
 from ppduck.kernels.noise import tweak_of
 from ppduck.kernels.threads import one_thread
-from ppduck.plan import dominance
+from ppduck.plan import digits, dominance
 from ppduck.plan.linear import LinearMask, Request, flatten
 from ppduck.plan.registry import function_named
 from ppduck.values import Array, Moments
@@ -133,6 +133,8 @@ def solve(
     mask, request, blocks = _read(specification, group, n, sums, products, ranks, sample)
     with one_thread(), np.errstate(all="raise", under="ignore"):
         dominance.judge(dominance.Judged.of(mask, request, blocks, _specification(specification), alone), apart)
+        if _specification(specification)["exact"]:
+            digits.refuse_far_from_zero(request, blocks, alone[len(alone) - blocks.q :])
         form = mask.solve(blocks, request)
     return flatten(mask, form)
 
