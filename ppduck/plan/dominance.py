@@ -14,7 +14,8 @@ A row of leverage h in [1, S] whose X is as extreme as its S is predicted by its
 0.938. So a share of 0.8 is refused, where a size is told to about a tenth, as the p % rule of published tables has it
 (Hundepool et al. 2012, Statistical Disclosure Control, section 4.2), and one of 0.6 is warned of. The share of a column
 is judged as it is; a leverage in several terms, of which rows of small tables have much by chance, by how far it is
-beyond three times the average, and where that is most of it only in S.
+beyond three times the average, and where that is most of it only in S, from 0.95 on; from there on, too, where S has
+curves that a model has learnt, which by themselves bend where few rows are.
 
 Noise that is added to X itself (noise_mask, kim_mask) leaves such a row where it was, to be read to within
 √(level/(n·share)): 1 % for level 0.1 and n = 1,000. gadp_mask hides which row it is, but its variance tells the size to
@@ -37,7 +38,7 @@ from ppduck.plan.linear import LinearMask, Request, Weighing
 from ppduck.values import Array
 
 WARNED, REFUSED = 0.6, 0.8
-ALONE = 0.95  # leverage in S from which on a row is its own prediction, however few rows there are
+ALONE = 0.95  # leverage from which on a row is its own prediction, however few rows there are
 _REMEDIES = (
     "cut extreme values in a SELECT (top coding), mask the row among its peers (strata), leave it out, or take "
     "gadp_mask, which draws all values anew and keeps moments only roughly"
@@ -57,6 +58,7 @@ class Judged:
     high: Array
     lonely: list[str]  # first levels, which have no term, that a single row has
     categories: Sequence[list[int]]
+    learnt: bool  # whether S has terms that a model has learnt, which bend where few rows are
 
     @classmethod
     def of(cls, mask: LinearMask, request: Request, blocks: Blocks, spec: dict[str, Any], alone: Array) -> Judged:
@@ -70,7 +72,10 @@ class Judged:
         low[known], high[known] = ends - blocks.mean[known]
         places = [i for i in known if i < blocks.p or weighing == "all"]
         lonely = [name for name, count in zip(bases, counts, strict=True) if count == 1]
-        return cls(request, blocks, weighing, places, mask.explaining(blocks), low, high, lonely, spec["indicators_of"])
+        return cls(
+            request, blocks, weighing, places, mask.explaining(blocks), low, high, lonely, spec["indicators_of"],
+            learnt="inputs" in spec,
+        )  # fmt: skip
 
     @property
     def together(self) -> list[int]:
@@ -99,9 +104,16 @@ class Judged:
     def names(self) -> list[str]:
         return [*self.request.features, *self.request.conf]
 
+    def row(self, farthest: Array | None) -> Array:
+        """The row that has been found farthest apart, if any, from the mean in every term."""
+        found = np.zeros(self.blocks.p + self.blocks.q)
+        if farthest is not None and len(farthest):
+            found[self.places] = farthest[:-1] - self.blocks.mean[self.places]
+        return found
+
     def limit(self, share: float) -> float:
         """The leverage in all terms together that stands for a share."""
-        return ALONE if self.few else leverage.from_share(share, len(self.together), self.blocks.n)
+        return ALONE if self.few or self.learnt else leverage.from_share(share, len(self.together), self.blocks.n)
 
     def beyond(self, share: float, of: Sequence[int]) -> list[str]:
         """The columns in which a row by itself has such a share."""
@@ -123,18 +135,12 @@ def levers(judged: Judged) -> list[float] | None:
     return [limit - 1 / blocks.n, *np.column_stack([axes, begins]).ravel().tolist()]
 
 
-def judge(judged: Judged, farthest: Array | None) -> None:
-    """Refuses, or warns of, a row that stands apart in one column, or (``farthest``) in several together."""
-    row = np.zeros(judged.blocks.p + judged.blocks.q)
-    if farthest is not None and len(farthest):
-        row[judged.places] = farthest[:-1] - judged.blocks.mean[judged.places]
-    _refuse(judged, row)
-    _warn(judged, row)
+def refuse(judged: Judged, farthest: Array | None) -> None:
+    """Refuses a row that stands apart in one column, or (``farthest``) in several together.
 
-
-def _refuse(judged: Judged, row: Array) -> None:
-    """Its leverage is 1/n + d²/Σd² in one column, 1 for the only row of a level; in several columns it is no less."""
-    request, blocks = judged.request, judged.blocks
+    Its leverage is 1/n + d²/Σd² in one column, 1 for the only row of a level; in several columns it is no less.
+    """
+    request, blocks, row = judged.request, judged.blocks, judged.row(farthest)
     found = [*judged.beyond(REFUSED, judged.explaining), *judged.lonely]
     if found:
         raise request.refuse(
@@ -153,8 +159,9 @@ def _refuse(judged: Judged, row: Array) -> None:
         raise request.refuse(_apart(judged, leverage.involved(blocks, terms, row, limit)))
 
 
-def _warn(judged: Judged, row: Array) -> None:
-    request, blocks, terms = judged.request, judged.blocks, judged.together
+def warn(judged: Judged, farthest: Array | None) -> None:
+    """Warns of a row that outweighs all others, though not so much that it is refused."""
+    request, blocks, terms, row = judged.request, judged.blocks, judged.together, judged.row(farthest)
     found = judged.beyond(WARNED, judged.explaining)
     if found:
         _say(

@@ -132,10 +132,12 @@ def solve(
     """The coefficients of a call's linear form, from the sums that the statement has taken."""
     mask, request, blocks = _read(specification, group, n, sums, products, ranks, sample)
     with one_thread(), np.errstate(all="raise", under="ignore"):
-        dominance.judge(dominance.Judged.of(mask, request, blocks, _specification(specification), alone), apart)
+        judged = dominance.Judged.of(mask, request, blocks, _specification(specification), alone)
+        dominance.refuse(judged, apart)
         if _specification(specification)["exact"]:
             digits.refuse_far_from_zero(request, blocks, alone[len(alone) - blocks.q :])
         form = mask.solve(blocks, request)
+        dominance.warn(judged, apart)
     return flatten(mask, form)
 
 

@@ -166,7 +166,7 @@ def test_a_group_of_its_own_is_judged_by_itself(con: duckdb.DuckDBPyConnection) 
     values[:, 0] = np.arange(N) % 2
     insert(con, "t", ["s", "x0"], values)
     with pytest.raises(duckdb.InvalidInputException, match=MAKES_UP.format(80) + '"x0" in the group s = 1'):
-        con.execute("FROM egadp_mask('t', conf := ['x0'], nonconf := [], by := ['s'], key := 'id')")
+        con.execute("FROM egadp_mask('t', conf := ['x0'], nonconf := [], strata := ['s'], key := 'id')")
 
 
 def test_top_coding_helps(con: duckdb.DuckDBPyConnection) -> None:
