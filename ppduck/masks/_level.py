@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ppduck.errors import listed, near_miss, quoted
+from ppduck.masks._promises import EXTREMES_STAY
 from ppduck.plan.arguments import Parameter, Reader, number, per_column
 from ppduck.plan.ranges import Range
 
@@ -22,6 +23,7 @@ LEVEL = Parameter(
     "variance of the noise as a share of the column's variance, such as 0.1; one number or {column: number}",
 )
 NOISE_LOSSES = (
+    EXTREMES_STAY,
     "protection: masked values stay close to the originals, the closer the smaller the level",
     "releases of the same rows with other levels, other columns or changed data can be averaged against each other",
 )
