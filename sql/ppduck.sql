@@ -525,7 +525,7 @@ CREATE OR REPLACE MACRO _pp_egadp_first(names) AS
   || _pp_repeat('stddev_samp(_pp_x#) FILTER (isfinite(_pp_x#))', len(names)) || '] AS spread, bit_xor(hash(_pp_key, '
   || _pp_repeat('_pp_x#', len(names)) || ')) AS digest FROM _pp_rows';
 
-CREATE OR REPLACE MACRO _pp_egadp_refusals(names, fewest) AS
+CREATE OR REPLACE MACRO _pp_egadp_refusals(names, fewest, p) AS
   'WHEN n < ' || fewest || ' THEN error(''egadp_plain: '' || n || '' rows are too few. With these columns at least '
   || fewest || ' are needed.'')'
   || array_to_string(list_transform(names, lambda nm, k: replace(replace(
@@ -534,7 +534,12 @@ CREATE OR REPLACE MACRO _pp_egadp_refusals(names, fewest) AS
        || ' WHEN present[#] < n THEN error(''egadp_plain: column '' || ~ || '' is NULL in '' || (n - present[#]) || '' of '' || n'
        || ' || '' rows. Leave these rows out by giving tbl as (SELECT * FROM ... WHERE ... IS NOT NULL).'')'
        || ' WHEN finite[#] < n THEN error(''egadp_plain: column '' || ~ || '' holds NaN or infinity. Leave these rows out.'')'
-       || ' WHEN NOT spread[#] > 0 THEN error(''egadp_plain: column '' || ~ || '' is constant. Leave it out.'')',
+       || ' WHEN NOT spread[#] > 0 THEN error(''egadp_plain: column '' || ~ || '' is constant. Leave it out.'')'
+       -- Doubles lie so far apart at the mean that rounding, at five standard errors, moves a variance by more than 1e-9.
+       || CASE WHEN k <= p THEN ''
+               ELSE ' WHEN 10e0 * pow(2e0, floor(log2(abs(centre[#]) + 6 * spread[#])) - 52) > 1e-9 * sqrt(12e0 * n) * spread[#]'
+                    || ' THEN error(''egadp_plain: conf column '' || ~ || '' lies so far from 0 beside its spread that numbers of type DOUBLE'
+                    || ' cannot keep its moments to 1e-9. Subtract an offset first, a round number near its mean, in a SELECT.'')' END,
        '#', CAST(k AS VARCHAR)), '~', _pp_literal(_pp_ident(nm)))), '')
   || ' WHEN keyed < n THEN error(''egadp_plain: key is NULL in '' || (n - keyed) || '' of '' || n || '' rows. Every row needs a key.'')'
   || ' WHEN keys < n THEN error(''egadp_plain: key is not unique: '' || n || '' rows have '' || keys'
@@ -582,7 +587,7 @@ CREATE OR REPLACE MACRO _pp_egadp_solve(p, q) AS
     '@size', CAST(p + 2 * q AS VARCHAR)), '@width', CAST(2 * (p + 2 * q) AS VARCHAR)), '@p', CAST(p AS VARCHAR)), '@q', CAST(q AS VARCHAR));
 
 CREATE OR REPLACE MACRO _pp_egadp_axes(p, size) AS
-  -- The directions of S in units in which squares are shares of leverage.
+  -- The directions of [S, X], p columns, in units in which squares are shares of leverage.
   CASE WHEN p < 2 THEN 'SELECT 1'
        ELSE 'SELECT ' || array_to_string(list_transform(range(p * p), lambda place: replace(replace(replace(
               '_pp_factor.a[@] / sqrt(greatest(pivots[#], 0) * (_pp_n - 1)) AS _pp_l~',
@@ -603,18 +608,24 @@ CREATE OR REPLACE MACRO _pp_egadp_apart(p) AS
             || ' FROM _pp_noisy, _pp_axes)' END;
 
 CREATE OR REPLACE MACRO _pp_egadp_unsolvable(names, p) AS
-  -- 0.95 is the leverage from which on a row is its own prediction.
+  -- A row is refused that makes up four fifths of a variance, or in several columns is four fifths of the way from three
+  -- times the average leverage, (columns + 1)/n, to 1: the variance tells its size, and what is regressed on nonconf comes
+  -- out near the original (as it does from 0.95 on however few rows there are).
   array_to_string(list_transform(names, lambda nm, k: replace(replace(
-    CASE WHEN k <= p
-         THEN 'WHEN 1e0 / _pp_n + peaks[#] * peaks[#] / (_pp_n - 1) > 0.95 THEN error(''egadp_plain: a row lies so far out in nonconf column '''
-              || ' || ~ || '' that its masked values would be its originals. Leave the row or the column out.'') '
-         ELSE '' END
+    'WHEN peaks[#] * peaks[#] / (_pp_n - 1) > 0.8e0 THEN error(''egadp_plain: '
+    || CASE WHEN k <= p
+            THEN 'a row lies so far out in nonconf column '' || ~ || '' that its masked values would be near its originals.'
+                 || ' Leave the row or the column out.'') '
+            ELSE 'a single row makes up more than 80 % of the variance of conf column '' || ~ || '', so that the release would tell'
+                 || ' its size to about a tenth. Cut extreme values in a SELECT (top coding), or leave the row out.'') ' END
     || 'WHEN NOT coalesce(isfinite(pivots[#]) AND pivots[#] > 1e-6, false) THEN error(''egadp_plain: column '' || ~'
     || ' || '' is nearly a linear function of other columns that are named. Leave it or them out.'') ',
     '#', CAST(k AS VARCHAR)), '~', _pp_literal(_pp_ident(nm)))), '')
-  || coalesce(array_to_string(list_transform(range(2, p + 1), lambda k: replace(replace(
-       'WHEN 1e0 / _pp_n + reach[#] > 0.95 THEN error(''egadp_plain: a row stands apart in nonconf by columns '' || ~'
-       || ' || '' taken together, so that its masked values would be its originals. Leave the row or one of the columns out.'') ',
+  || coalesce(array_to_string(list_transform(range(2, len(names) + 1), lambda k: replace(replace(
+       'WHEN 1e0 / _pp_n + reach[#] > ' || replace(CASE WHEN k <= p THEN 'least(0.95e0, @)' ELSE 'CASE WHEN @ > 0.95e0 THEN 1e9 ELSE @ END' END,
+              '@', '(0.8e0 + 0.2e0 * least(1, ' || 3 * (len(names) + 1) || ' / _pp_n))')
+       || ' THEN error(''egadp_plain: a row stands apart ' || CASE WHEN k <= p THEN 'in nonconf ' ELSE '' END || 'by columns '' || ~'
+       || ' || '' taken together, so that the release would tell its originals. Leave the row or one of the columns out.'') ',
        '#', CAST(k AS VARCHAR)), '~', _pp_literal(array_to_string(list_transform(names, lambda nm: _pp_ident(nm))[:k], ', ')))), ''), '')
   || 'WHEN NOT coalesce(list_min(pivots) > 1e-6, false) THEN error(''egadp_plain: '' || _pp_n'
   || ' || '' rows are too few for noise of their own. Give more rows or name fewer columns.'')';
@@ -633,12 +644,12 @@ CREATE OR REPLACE MACRO _pp_egadp(origin, conf, open, keys, release, p, q) AS
   -- that share noise it could be removed.
   'WITH RECURSIVE _pp_rows AS MATERIALIZED (' || _pp_egadp_rows(origin, list_concat(open, conf), keys)
   || '), _pp_first AS (' || _pp_egadp_first(list_concat(open, conf))
-  || '), _pp_checked AS (SELECT CASE ' || _pp_egadp_refusals(list_concat(open, conf), p + 2 * q + 2)
+  || '), _pp_checked AS (SELECT CASE ' || _pp_egadp_refusals(list_concat(open, conf), p + 2 * q + 2, p)
   || ' ELSE sha256(' || _pp_literal(release) || ' || digest) END AS _pp_tweak, n AS _pp_n, '
   || _pp_repeat('centre[#] AS _pp_m#, spread[#] AS _pp_d#', p + q)
   || ' FROM _pp_first), _pp_noisy AS MATERIALIZED (' || _pp_egadp_noisy(p, q)
   || '), _pp_moments AS (' || _pp_egadp_moments(p + 2 * q) || '), ' || _pp_egadp_solve(p, q)
-  || ', _pp_axes AS MATERIALIZED (' || _pp_egadp_axes(p, p + 2 * q) || '), _pp_apart AS (' || _pp_egadp_apart(p)
+  || ', _pp_axes AS MATERIALIZED (' || _pp_egadp_axes(p + q, p + 2 * q) || '), _pp_apart AS (' || _pp_egadp_apart(p + q)
   || '), _pp_form AS (SELECT CASE ' || _pp_egadp_unsolvable(list_concat(open, conf), p) || ' ELSE true END AS _pp_solvable, _pp_tweak, '
   || _pp_repeat('_pp_m#, _pp_d#', p + q) || ', ' || _pp_repeat('means[#] AS _pp_e#', p + 2 * q) || ', '
   || _pp_repeat('b[#] AS _pp_b#', q * (p + 2 * q)) || ' FROM _pp_checked, _pp_moments, _pp_factor, _pp_weights, _pp_apart)'

@@ -81,7 +81,10 @@ def _shared(catalog: Catalog, original: Source, masked: Source, named: list[str]
 
 
 def _moments_of(statement: sql.Statement, side: str, source: Source, features: Sequence[Feature]) -> None:
-    """CTEs for one side: a centre, then sums and products about it, over rows without NULL."""
+    """CTEs for one side: a centre, then sums and products about it, over rows without NULL.
+
+    Sums are compensated, so that the same rows in another order have the same moments.
+    """
     values = [sql.double(feature.value.copy()) for feature in features]
     names = [f"_pp_d{i}" for i in range(len(features))]
     complete = sql.present(sql.column(name) for name in dict.fromkeys(feature.column for feature in features))
@@ -90,7 +93,7 @@ def _moments_of(statement: sql.Statement, side: str, source: Source, features: S
     )
     statement.step(f"_pp_{side}_rows", rows, materialized=not source.repeatable)
     averages = [
-        sql.named(sql.call("coalesce", sql.call("avg", sql.column(name)), sql.number(0)), f"_pp_m{i}")
+        sql.named(sql.call("coalesce", sql.call("favg", sql.column(name)), sql.number(0)), f"_pp_m{i}")
         for i, name in enumerate(names)
     ]
     statement.step(f"_pp_{side}_centre", sql.select(averages, f'"_pp_{side}_rows"'), materialized=True)
@@ -99,8 +102,8 @@ def _moments_of(statement: sql.Statement, side: str, source: Source, features: S
     parts = {
         "n": statistics.rows(),
         "centre": centre,
-        "sums": statistics.sums(deviations),
-        "products": statistics.products(deviations),
+        "sums": statistics.sums(deviations, statistics.COMPENSATED),
+        "products": statistics.products(deviations, statistics.COMPENSATED),
     }
     joined = sql.joined(f'"_pp_{side}_rows"', f'"_pp_{side}_centre"', [])
     statement.step(side, sql.select([sql.named(part, name) for name, part in parts.items()], joined), materialized=True)
@@ -120,8 +123,8 @@ def compare(
     if min(n, masked_n) > 1:
         original = Moments.from_sums(n, sums, products)
         masked = Moments.from_sums(masked_n, masked_sums, masked_products)
-        # Means are compared about one centre, where no digits are lost to a common offset.
-        moved = masked.mean + np.asarray(masked_centre) - np.asarray(centre) - original.mean
+        # Means are compared about their centres, and these with each other: no digits are lost to a common offset.
+        moved = (np.asarray(masked_centre) - np.asarray(centre)) + (masked.mean - original.mean)
         with np.errstate(all="ignore"):  # what is not finite shows as an infinite difference
             rows += _compared(labels, np.asarray(centre) + original.mean, moved, original, masked)
     return rows

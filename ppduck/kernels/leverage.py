@@ -1,7 +1,9 @@
 """Leverage: how much of a row's prediction is the row's own value.
 
-h = 1/n + (s - s̄)ᵀ (Σ(s - s̄)(s - s̄)ᵀ)⁻¹ (s - s̄), the diagonal of the hat matrix; it is 1 at most, and then the
-prediction is the value itself. (Hoaglin & Welsch 1978, The American Statistician 32(1).)
+h = 1/n + (z - z̄)ᵀ (Σ(z - z̄)(z - z̄)ᵀ)⁻¹ (z - z̄), the diagonal of the hat matrix, z being some terms of [S, X]; it is 1
+at most, and then the prediction is the value itself, and noise that is orthogonal to z leaves the row out. In a single
+column, h - 1/n is the row's share of the column's centred sum of squares. (Hoaglin & Welsch 1978, The
+American Statistician 32(1).)
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from ppduck.values import Array
 
 
 def axes(blocks: Blocks, terms: list[int]) -> Array:
-    """W, lower triangular, with h = 1/n + Σz² for z = W(s - s̄); a term that is not used has no axis."""
-    found = np.zeros((blocks.p, blocks.p))
+    """W, lower triangular, with h = 1/n + Σa² for a = W(z - z̄); a term that is not used has no axis."""
+    found = np.zeros((blocks.p + blocks.q, blocks.p + blocks.q))
     if terms:
         factor = np.linalg.cholesky(blocks.cov[np.ix_(terms, terms)])
         units = np.diag(1 / (blocks.scale[terms] * math.sqrt(blocks.n - 1)))
@@ -27,14 +29,14 @@ def axes(blocks: Blocks, terms: list[int]) -> Array:
 
 
 def leverage(blocks: Blocks, terms: list[int], row: Array) -> float:
-    """h of a row, given as s - s̄, of its first terms if no others are used."""
+    """h of a row, given as z - z̄, of its first terms if no others are used."""
     return float(1 / blocks.n + ((axes(blocks, terms)[:, : len(row)] @ row) ** 2).sum())
 
 
 def largest(blocks: Blocks, terms: list[int], low: Array, high: Array, categories: Sequence[list[int]] = ()) -> float:
-    """What h is at most, if s - s̄ is between ``low`` and ``high`` in every column.
+    """What h is at most, if z - z̄ is between ``low`` and ``high`` in every column.
 
-    In no row is more than one of the indicators of a category high: by the triangle inequality, the length of z is at
+    In no row is more than one of the indicators of a category high: by the triangle inequality, the length of a is at
     most that of the other columns and that of the farthest level of each category.
     """
     weights = axes(blocks, terms)[:, : len(low)]
@@ -47,6 +49,22 @@ def largest(blocks: Blocks, terms: list[int], low: Array, high: Array, categorie
         np.fill_diagonal(levels, high[category])
         length += np.linalg.norm(weights[:, category] @ levels, axis=0).max()
     return float(1 / blocks.n + length**2)
+
+
+def shares(blocks: Blocks, low: Array, high: Array) -> Array:
+    """The largest share of a row in each column's centred sum of squares, from the ends of the column."""
+    farthest = np.maximum(np.abs(low), np.abs(high)) / blocks.scale[: len(low)]
+    return np.asarray(farthest**2 / (blocks.n - 1))
+
+
+def from_share(share: float, terms: int, n: int) -> float:
+    """The h that is ``share`` of the way from what is called high, three times its average (terms + 1)/n, to 1.
+
+    In a table of many rows it is the share itself; in a small one rows have a high leverage by chance.
+    (Velleman & Welsch 1981, The American Statistician 35(4).)
+    """
+    high = min(3 * (terms + 1) / n, 1.0)
+    return high + share * (1 - high)
 
 
 def involved(blocks: Blocks, terms: list[int], row: Array, limit: float) -> list[int]:

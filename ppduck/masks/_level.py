@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ppduck.errors import listed, near_miss, quoted
+from ppduck.masks._promises import EXTREMES_STAY
 from ppduck.plan.arguments import Parameter, Reader, number, per_column
 from ppduck.plan.ranges import Range
 
@@ -23,6 +24,7 @@ LEVEL = Parameter(
 )
 MORE_NOISE = "a higher level, or a mask that draws values anew, such as egadp_mask"
 NOISE_LOSSES = (
+    EXTREMES_STAY,
     "protection: masked values stay close to the originals, the closer the smaller the level",
     "releases of the same rows with other levels, other columns or changed data can be averaged against each other",
 )

@@ -30,8 +30,22 @@ MANY_RELEASES = (
 UNUSED = "relations with columns outside conf, nonconf and by"
 UNUSED_WITHOUT_BY = "relations with columns outside conf and nonconf, and differences between groups"
 ORDER = "the order of rows"
+_TOLD = (
+    "secrecy of extremes: exact variances tell how far out a row is that outweighs all others, to 29 % where it makes "
+    "up 60 % of a variance and to 12 % where it makes up 80 %"
+)
+EXTREMES = f"{_TOLD}; of the former you are warned, from the latter on it is refused"
+EXTREMES_REFUSED = f"{_TOLD}, from where on it is refused"
+EXTREMES_DRAWN_ANEW = (
+    "secrecy of extremes: no row stands out, as values are drawn anew, but variances still tell about how far out a "
+    "row was that outweighed all others; from 60 % of a variance on you are warned"
+)
+EXTREMES_STAY = (
+    "secrecy of extremes: an extreme value stays extreme, and shows to within √level standard deviations; a row that "
+    "makes up 60 % of a variance is warned of, one of 80 % refused"
+)
 LINEAR_LOSSES = (SHAPE, CURVES, UNUSED)
-EXACT_LOSSES = (*LINEAR_LOSSES, SMALL, REPEATED)
+EXACT_LOSSES = (*LINEAR_LOSSES, EXTREMES, SMALL, REPEATED)
 RANKS = (
     "rank correlations among conf, and of conf with nonconf, to a few thousandths, or a warning: relations that rise "
     "or fall throughout keep their direction and strength"
@@ -42,6 +56,6 @@ CURVES_BEYOND_RANKS = (
     "relationships() tells which there are"
 )
 VALUES_RELEASED = (
-    "secrecy of single values, where values are shuffled: each is released, beside another row; an extreme one may "
-    "tell whose it is, and a row that comes or goes between two releases shows its value"
+    "secrecy of single values and of extremes, where values are shuffled: each is released, beside another row; an "
+    "extreme one may tell whose it is, and a row that comes or goes between two releases shows its value"
 )

@@ -54,7 +54,7 @@ MASK = register(
         ),
         loses=(
             "exact means and covariances: they differ a little, more for few rows and heavy tails",
-            "the extremes of a column stay what they are: the largest value may be released, in another row",
+            "secrecy of extremes: they stay what they are, and the largest value may be released, in another row",
             CURVES_BEYOND_RANKS,
             UNUSED,
             MANY_RELEASES,
@@ -63,5 +63,7 @@ MASK = register(
         frame=QuantileFrame,
         keeps_range=True,
         staying=staying,
+        weighs_x=lambda given: "none",
+        exact=lambda given: False,
     )
 )

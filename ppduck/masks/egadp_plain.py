@@ -9,6 +9,7 @@ from ppduck.masks import egadp
 from ppduck.masks._promises import (
     CURVES,
     EXACT_WITHOUT_NULL,
+    EXTREMES_REFUSED,
     MANY_RELEASES,
     NO_GAIN,
     ORDER,
@@ -42,5 +43,14 @@ MACRO = plain_macro(
     "egadp_mask for up to five columns and five in nonconf, in any DuckDB shell; noise from SHA-256; plain SQL.",
     egadp.MASK.reference,
     keeps=EXACT_WITHOUT_NULL + NO_GAIN,
-    loses=(SHAPE, CURVES, UNUSED_WITHOUT_BY, SMALL, REPEATED, MANY_RELEASES, ORDER),
+    loses=(
+        SHAPE,
+        CURVES,
+        UNUSED_WITHOUT_BY,
+        EXTREMES_REFUSED,
+        SMALL,
+        REPEATED,
+        MANY_RELEASES,
+        ORDER,
+    ),
 )

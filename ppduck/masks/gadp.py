@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppduck.kernels.linear import Blocks, LinearForm, root
-from ppduck.masks._promises import APPROXIMATE, LINEAR_LOSSES
+from ppduck.masks._promises import APPROXIMATE, EXTREMES_DRAWN_ANEW, LINEAR_LOSSES
 from ppduck.masks._regression import regression
 from ppduck.plan.frame import linear_mask
 from ppduck.plan.linear import Request
@@ -33,8 +33,10 @@ MASK = register(
         summary="Draws conf anew from its regression on nonconf; means and covariances kept up to sampling error.",
         reference="Muralidhar, Parsa & Sarathy 1999, Management Science 45(10)",
         keeps=(*APPROXIMATE, "given nonconf, the masked values are drawn independently of conf"),
-        loses=LINEAR_LOSSES,
+        loses=(*LINEAR_LOSSES, EXTREMES_DRAWN_ANEW),
         reads_x="none",
         needs_noise=lambda given: False,
+        weighs_x=lambda given: "warned",
+        exact=lambda given: False,
     )
 )

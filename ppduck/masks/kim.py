@@ -47,5 +47,6 @@ MASK = register(
         check=check_level,
         asked=lambda given: True,
         remedy=MORE_NOISE,
+        exact=lambda given: bool(given.get("corrected")),
     )
 )

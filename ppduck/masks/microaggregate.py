@@ -147,7 +147,7 @@ MASK = register(
         loses=(
             "variances and covariances: what varies within groups is lost; information_loss() tells how much",
             "k-anonymity where columns are grouped in several sets: combinations across sets may be unique",
-            "secrecy of an extreme value: the mean of k values of which one is very large shows about how large it is",
+            "secrecy of extremes: the mean of k values of which one is very large shows about how large it is",
             "protection by k where the same record is in the table more than once",
             UNUSED,
         ),

@@ -19,7 +19,7 @@ from sqlglot import exp
 from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks, LinearForm, independent, regress, scaled_noise
 from ppduck.masks._level import check_columns
-from ppduck.masks._promises import MANY_RELEASES, REPEATED, SHAPE, SMALL, UNUSED, VALUES_RELEASED
+from ppduck.masks._promises import EXTREMES, MANY_RELEASES, REPEATED, SHAPE, SMALL, UNUSED, VALUES_RELEASED
 from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact
 from ppduck.masks._security import LEARNT
 from ppduck.plan import arguments, shuffling
@@ -236,6 +236,7 @@ MASK = linear_mask(
         "with variants 2 and 4, the strength of relations of skewed columns and of those with many equal values: "
         "shuffling keeps the order that was learnt, not the distances",
         VALUES_RELEASED,
+        f"with variants 1 and 3, {EXTREMES}",
         SHAPE,
         SMALL,
         REPEATED,
@@ -255,5 +256,7 @@ MASK = linear_mask(
     permutes=lambda given: given.get("variant", 1) in (2, 4),
     explaining=explaining,
     remedy="extra_noise, or fewer columns in nonconf",
+    weighs_x=lambda given: "none" if given.get("variant", 1) in (2, 4) else "all",
+    exact=lambda given: given.get("variant", 1) == 1 and "extra_noise" not in given,
 )
 register(MASK)

@@ -130,6 +130,7 @@ MASK = register(
             "secrecy of ranks: within most parts values keep their order, but often not in the part of the largest",
             "protection against an intruder who standardises each table by itself, or goes by ranks: on Census that "
             "links half of the records by seven columns, where plain distance links a tenth",
+            "secrecy of extremes: the largest values stay in the part of the largest, and show about how large it is",
             "relations between columns beyond what the parts keep",
             "columns of very different scales fill parts of their own; standardise := true mixes them",
             UNUSED,

@@ -50,6 +50,8 @@ MASK = register(
         ),
         loses=(VALUES_RELEASED, CURVES_BEYOND_RANKS, UNUSED, MANY_RELEASES, REPEATED),
         frame=ShuffleFrame,
+        weighs_x=lambda given: "none",
+        exact=lambda given: False,
         without=("round",),
         permutes=lambda given: True,
         staying=staying,

@@ -93,6 +93,7 @@ MASK = register(
         reference="Muralidhar & Sarathy 2008, Transactions on Data Privacy 1(1)",
         keeps=EXACT,
         loses=(
+            "secrecy of extremes above alpha 0: a row stays alpha times as far out as it was, give or take the noise",
             "protection falls as alpha rises: masked values predict the originals the better the nearer alpha is to 1",
             *EXACT_LOSSES,
             MANY_RELEASES,

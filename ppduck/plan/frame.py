@@ -6,6 +6,7 @@ function of the row's key, so that a second pass can generate them again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.canary import refuse_another_hash
 from ppduck.plan.catalog import Catalog
-from ppduck.plan.linear import LinearMask, Request, Span, all_of_s
+from ppduck.plan.linear import LinearMask, Request, Span, Weighing, all_of_s
 from ppduck.plan.look import Look
 from ppduck.plan.nearness import LIMITS
 from ppduck.plan.numeric import by_own_name, parameters_of
@@ -50,6 +51,8 @@ def linear_mask(
     asked: Callable[[dict[str, Any]], bool] = lambda given: False,
     remedy: str = "fewer columns in nonconf",
     staying: Callable[[Blocks, Request, LinearForm], Array] | None = None,
+    weighs_x: Callable[[dict[str, Any]], Weighing] = lambda given: "all",
+    exact: Callable[[dict[str, Any]], bool] = lambda given: True,
 ) -> LinearMask:
     """A mask ready to be registered. ``check`` looks at the mask's own parameters while planning.
 
@@ -87,6 +90,8 @@ def linear_mask(
         needs_noise=needs_noise,
         explaining=explaining,
         staying=staying,
+        weighs_x=weighs_x,
+        exact=exact,
     )
     return mask
 
@@ -109,10 +114,16 @@ class Frame(Look):
         self.words = [f"_pp_w{i}" for i in range(len(self._word_calls()))]
         self.noise = [f"_pp_v{j}" for j in range(self.q)]
         self.needs_noise = mask.needs_noise(given)
+        self.weighs_x = mask.weighs_x(given)
 
     @property
     def deviations(self) -> list[str]:
         return [f"_pp_d{i}" for i in range(self.p + self.q)]
+
+    def specification(self) -> str:
+        """With whether moments are promised to the last digits, which rounding to a column's type would move."""
+        exact = self.mask.exact(self.given) and not self.given.get("round")
+        return json.dumps(json.loads(super().specification()) | {"exact": exact}, sort_keys=True)
 
     def statement(self) -> str:
         statement = sql.Statement()
@@ -128,8 +139,9 @@ class Frame(Look):
         statement.step("_pp_moments", self._moments(), materialized=True)
         if self._may_stand_apart:
             statement.step("_pp_weights", self._weights(), materialized=True)
-            statement.step("_pp_levers", apart.levers(self.explaining, self.by), materialized=True)
-            farthest = apart.farthest(self._complete_rows(), self.deviations[: self.explaining], self.by)
+            terms = self._judged(together=True)
+            statement.step("_pp_levers", apart.levers(len(terms), self.by), materialized=True)
+            farthest = apart.farthest(self._complete_rows(), terms, self.by)
             statement.step("_pp_apart", farthest, materialized=True)
         statement.step("_pp_solved", self._solved(), materialized=True)
         statement.step("_pp_form", self._form(), materialized=True)
@@ -185,16 +197,22 @@ class Frame(Look):
         return sql.select([*group, *columns, *self._more_moments()], f"({self._complete_rows()})", group=group)
 
     def _alone(self) -> sql.Expr:
-        """The smallest and largest value of each term, and how many rows have each first level."""
-        terms = self.deviations[: self.explaining]
-        farthest = [sql.call(end, sql.column(name)) for end in ("min", "max") for name in terms]
+        """Of each judged term its smallest and largest value, how many rows have each first level, where conf is."""
+        farthest = [sql.call(end, sql.column(name)) for end in ("min", "max") for name in self._judged()]
         bases = [self._count_if(sql.column(f"_pp_base{k}")) for k in range(len(self.categories))]
-        return sql.array([*farthest, *bases], "DOUBLE")
+        centres = [sql.call("any_value", sql.column(name)) for name in self.centres[self.p :]]
+        return sql.array([*farthest, *bases, *centres], "DOUBLE")
+
+    def _judged(self, *, together: bool = False) -> list[str]:
+        """The terms in which a row may stand apart; ``together``, those that are judged as one."""
+        with_x = self.weighs_x == "all" or (self.weighs_x != "none" and not together)
+        return self.deviations[: self.explaining] + (self.deviations[self.p :] if with_x else [])
 
     def _complete_rows(self, more: Sequence[sql.Expr] = (), where: sql.Expr | None = None) -> str:
         """The terms of the form in the rows in which every confidential column is present."""
         noise = [sql.column(name) for name in self.noise] if self.needs_noise else []
-        columns = [*self._groups(), *self._deviations("_pp_first"), *self._beside_deviations(), *noise, *more]
+        centres = [sql.column(name, "_pp_first") for name in self.centres[self.p :]]
+        columns = [*self._groups(), *self._deviations("_pp_first"), *self._beside_deviations(), *noise, *centres, *more]
         complete = sql.present(sql.column(c.name) for c in self.roles.conf)
         table = "_pp_noisy" if self.needs_noise else self.rows
         source = sql.joined(f'"{table}"', '"_pp_first"', self._matching(table))
@@ -219,7 +237,7 @@ class Frame(Look):
     @property
     def _may_stand_apart(self) -> bool:
         """Whether there are several terms that may set a row apart together; of one, the moments tell enough."""
-        return self.explaining > 1
+        return len(self._judged(together=True)) > 1
 
     def _weights(self) -> str:
         """What leverage is computed with, for each group in which the moments do not rule out that it is near 1."""

@@ -19,6 +19,7 @@ from ppduck.plan.numeric import NumericMask
 from ppduck.values import Array
 
 Span = Literal["none", "own", "all"]
+Weighing = Literal["none", "warned", "each", "all"]
 
 
 def _nothing() -> Array:
@@ -40,6 +41,10 @@ class LinearMask(NumericMask):
     explaining: Callable[[Blocks], list[int]] = all_of_s  # the terms that X is regressed on
     # The share of values of each column that stay, beyond chance, where more is known of it than the moments tell.
     staying: Callable[[Blocks, Request, LinearForm], Array] | None = None
+    # How a row that dominates X is judged: not at all, column by column (refused, or at most warned of), or in all
+    # terms of [S, X] together.
+    weighs_x: Callable[[dict[str, Any]], Weighing] = lambda given: "all"
+    exact: Callable[[dict[str, Any]], bool] = lambda given: True  # whether it promises moments to rounding
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ppduck.errors import Faults, listed, quoted
-from ppduck.kernels import leverage
+from ppduck.errors import Faults, quoted
 from ppduck.kernels.linear import Blocks
 from ppduck.kernels.noise import tweak_of
 from ppduck.kernels.threads import one_thread
+from ppduck.plan import digits, dominance
 from ppduck.plan.linear import LinearMask, Request, flatten
 from ppduck.plan.nearness import judge_form
 from ppduck.plan.registry import function_named
@@ -22,7 +22,6 @@ from ppduck.values import Array, Moments
 
 # Beyond this, or its inverse, the squares that variances are made of are no longer safe.
 LARGEST = 1e140
-ALONE = 0.95  # leverage from which on a row is its own prediction
 _KEY_BEHIND = ", _pp_key UBIGINT"
 
 
@@ -128,17 +127,9 @@ def levers(
 
     None where the farthest values show that no row can reach the limit, so that none needs to be looked at.
     """
-    mask, _, blocks = _read(specification, group, n, sums, products)
-    spec = _specification(specification)
-    low, high = _ends(blocks, alone, spec["bases"])
+    mask, request, blocks = _read(specification, group, n, sums, products)
     with one_thread(), np.errstate(all="raise", under="ignore"):
-        terms = mask.explaining(blocks)
-        if leverage.largest(blocks, terms, low, high, spec["indicators_of"]) <= ALONE:
-            return None
-        axes = leverage.axes(blocks, terms)
-    size = len(low)
-    begins = axes[:size] @ blocks.mean[: blocks.p]
-    return [ALONE - 1 / n, *np.column_stack([axes[:size, :size], begins]).ravel().tolist()]
+        return dominance.levers(dominance.Judged.of(mask, request, blocks, _specification(specification), alone))
 
 
 def solve(
@@ -158,12 +149,13 @@ def solve(
     mask, request, blocks = _read(specification, group, n, sums, products, ranks, sample, query)
     spec = _specification(specification)
     with one_thread(), np.errstate(all="raise", under="ignore"):
-        terms = mask.explaining(blocks)
-        _refuse_rows_alone(request, blocks, terms, alone, spec["bases"])
-        if apart is not None and len(apart):
-            _refuse_row_apart(request, blocks, terms, apart)
+        judged = dominance.Judged.of(mask, request, blocks, spec, alone)
+        dominance.refuse(judged, apart)
+        if spec["exact"]:
+            digits.refuse_far_from_zero(request, blocks, alone[len(alone) - blocks.q :])
         form = mask.solve(blocks, request)
-        judge_form(mask, request, blocks, form, terms, spec, looked)
+        dominance.warn(judged, apart)
+        judge_form(mask, request, blocks, form, mask.explaining(blocks), spec, looked)
     return flatten(mask, form)
 
 
@@ -185,40 +177,6 @@ def _read(
     p, q = len(spec["features"]), len(spec["conf"])
     _refuse_few_or_constant(request, moments, p, q)
     return mask, request, Blocks.from_moments(moments, p, q)
-
-
-def _ends(blocks: Blocks, alone: Array, bases: Sequence[str]) -> Array:
-    """The smallest and largest value of each term on which X may be regressed, from its mean."""
-    ends = alone[: len(alone) - len(bases)].reshape(2, -1)
-    return np.asarray(ends - blocks.mean[: ends.shape[1]])
-
-
-def _refuse_rows_alone(request: Request, blocks: Blocks, terms: list[int], alone: Array, bases: Sequence[str]) -> None:
-    """A row that alone decides a coefficient is predicted by itself: its masked values would be the originals.
-
-    Its leverage is 1/n + d²/Σd² in one column, 1 for the only row of a level; in several columns it is no less.
-    """
-    farthest = np.abs(_ends(blocks, alone, bases)).max(axis=0)
-    share = [1 / blocks.n + (farthest[i] / blocks.scale[i]) ** 2 / (blocks.n - 1) for i in terms]
-    found = [request.features[i] for i, each in zip(terms, share, strict=True) if each > ALONE]
-    found += [name for name, count in zip(bases, alone[2 * len(farthest) :], strict=True) if count == 1]
-    if found:
-        raise request.refuse(
-            f"a single row stands apart in nonconf column {listed(found)}{request.where}, so that its masked values "
-            "would be its originals; merge rare levels or cut extreme values in a SELECT, leave such rows out, or "
-            "leave the column out of nonconf."
-        )
-
-
-def _refuse_row_apart(request: Request, blocks: Blocks, terms: list[int], row: Array) -> None:
-    """The same of a row that no column sets apart, but several do together: the only one in which two are not equal."""
-    deviation = row[:-1] - blocks.mean[: len(row) - 1]
-    found = [request.features[i] for i in leverage.involved(blocks, terms, deviation, ALONE)]
-    raise request.refuse(
-        f"a single row stands apart in nonconf by {listed(found)} taken together{request.where}, so that its masked "
-        "values would be its originals; leave the row out, correct it in a SELECT, or leave one of these columns out "
-        "of nonconf."
-    )
 
 
 def _refuse_few_or_constant(request: Request, moments: Moments, p: int, q: int) -> None:

@@ -80,3 +80,28 @@ def test_refusals(customers: duckdb.DuckDBPyConnection, call: str, message: str)
     customers.execute("CREATE TABLE texts AS SELECT name FROM customers")
     with pytest.raises(duckdb.InvalidInputException, match=message):
         customers.execute(f"FROM moments_check({call})")
+
+
+@pytest.mark.parametrize(("offset", "sd"), [(1e9, 1e-3), (-1e9, 1.0), (1e12, 1e-2), (1e6, 1e6)])
+def test_a_permuted_copy_far_from_zero_has_no_difference(
+    con: duckdb.DuckDBPyConnection, offset: float, sd: float
+) -> None:
+    con.execute(
+        f"""
+        CREATE TABLE t AS SELECT {offset} + {sd} * sin(i * 1.1) AS x, {-offset} + {sd} * cos(i * 2.3) AS y
+        FROM range(200000) r(i);
+        CREATE TABLE permuted AS FROM t ORDER BY hash(x + 3 * y), x
+        """
+    )
+    [(worst,)] = con.execute("SELECT max(abs(difference)) FROM moments_check('t', 'permuted')").fetchall()
+    assert worst < 1e-12
+
+
+def test_a_shift_far_from_zero_shows_to_its_last_digit(con: duckdb.DuckDBPyConnection) -> None:
+    """Doubles are 2⁻²³ apart at a billion, and that is the shift."""
+    con.execute("CREATE TABLE t AS SELECT 1e9 + (i % 7) / 8 AS x FROM range(70000) r(i)")
+    con.execute("CREATE TABLE moved AS SELECT x + pow(2, -23) AS x FROM t")
+    query = "SELECT difference FROM moments_check('t', 'moved') WHERE statistic = 'mean'"
+    [(shift,)] = con.execute(query).fetchall()
+    [(sd,)] = con.execute("SELECT stddev_samp(x - 1e9) FROM t").fetchall()
+    assert shift == pytest.approx(2.0**-23 / sd, rel=1e-6)

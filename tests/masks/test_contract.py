@@ -238,3 +238,13 @@ def test_a_missing_value_counts_as_average(con: duckdb.DuckDBPyConnection) -> No
     left = residuals(masked[:, 1:], masked[:, :1])
     assert abs(left[:40].mean()) < 4 * left.std() / np.sqrt(40), "incomplete rows follow the same line"
     assert left[:40].std() == pytest.approx(left[40:].std(), rel=0.35)
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_what_is_known_about_extremes_is_told(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
+    explained = call("mask_explain").removeprefix("mask_explain(")
+    query = (
+        f"SELECT note FROM mask_explain('{mask}', {explained[:-1]}{NEEDS.get(mask, '')}) WHERE role = 'not guaranteed'"
+    )
+    notes = [note for (note,) in customers.execute(query).fetchall()]
+    assert any("secrecy of" in note and "extremes" in note for note in notes), notes

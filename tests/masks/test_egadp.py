@@ -32,6 +32,9 @@ def masked(con: duckdb.DuckDBPyConnection, table: str, names: list[str], conf: l
     return matrix(con, f"SELECT {listed} FROM egadp_mask('{table}', conf := {conf}, key := 'id'{options}) ORDER BY id")
 
 
+@pytest.mark.filterwarnings(
+    "ignore:.*a single row:ppduck.PpduckWarning"
+)  # in a table of ten one may well outweigh the rest
 @pytest.mark.parametrize(("n", "p", "q"), [(10, 2, 3), (12, 0, 1), (25, 2, 2), (1_000, 5, 4), (3_000, 1, 9)])
 def test_moments_are_exact_and_noise_is_orthogonal(con: duckdb.DuckDBPyConnection, n: int, p: int, q: int) -> None:
     values = random_table(np.random.default_rng(n + p), n, p, q)
@@ -44,6 +47,7 @@ def test_moments_are_exact_and_noise_is_orthogonal(con: duckdb.DuckDBPyConnectio
     assert np.abs(released[:, p:] - values[:, p:]).min(axis=0).max() > 0
 
 
+@pytest.mark.filterwarnings("ignore:.*a single row:ppduck.PpduckWarning")
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 2**31),

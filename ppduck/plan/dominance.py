@@ -1,0 +1,212 @@
+"""A row that outweighs all others: what a release tells of it, and from where on that is warned of or refused.
+
+A row is judged by its leverage h in [1, S, X], which is no less than that in [1, S], and no less than its share of a
+column's centred sum of squares. Simulated with EGADP (n = 1,000, one row far out in all of q conf columns, 60 tables
+for each share; the size is read from the exact variance, as √Σ(y - ȳ)², and the row is where noise is smallest):
+
+    share of the row      0.5   0.6   0.7   0.8   0.9   0.95  0.99  0.999
+    size read to within   41 %  29 %  20 %  12 %  5 %   3 %   0.5 % 0.1 %     (1/√share - 1, whatever n is)
+    row found, q = 1      0     0     0.02  0.02  0     0     0.02  0.02
+    row found, q = 3      0.02  0     0     0.05  0.12  0.28  0.75  0.97
+    row found, q = 5      0.05  0.05  0.23  0.42  0.77  0.98  1     1
+
+A row of leverage h in [1, S] whose X is as extreme as its S is predicted by itself to within 1 - h: 20 % at 0.8, 6 % at
+0.938. So a share of 0.8 is refused, where a size is told to about a tenth, as the p % rule of published tables has it
+(Hundepool et al. 2012, Statistical Disclosure Control, section 4.2), and one of 0.6 is warned of. The share of a column
+is judged as it is; a leverage in several terms, of which rows of small tables have much by chance, by how far it is
+beyond three times the average, and where that is most of it only in S, from 0.95 on; from there on, too, where S has
+curves that a model has learnt, which by themselves bend where few rows are.
+
+Noise that is added to X itself (noise_mask, kim_mask) leaves such a row where it was, to be read to within
+√(level/(n·share)): 1 % for level 0.1 and n = 1,000. gadp_mask hides which row it is, but its variance tells the size to
+1/√(2n) more, 2 % at n = 1,000: it is warned of, not refused. Masks on ranks weigh no row more than others.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ppduck.errors import PpduckWarning, listed
+from ppduck.kernels import leverage
+from ppduck.kernels.linear import Blocks, independent
+from ppduck.plan.linear import LinearMask, Request, Weighing
+from ppduck.values import Array
+
+WARNED, REFUSED = 0.6, 0.8
+ALONE = 0.95  # leverage from which on a row is its own prediction, however few rows there are
+_REMEDIES = (
+    "cut extreme values in a SELECT (top coding), mask the row among its peers (strata), leave it out, or take "
+    "gadp_mask, which draws all values anew and keeps moments only roughly"
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The terms in which a row may stand apart, and how far the rows reach in each."""
+
+    request: Request
+    blocks: Blocks
+    weighing: Weighing
+    places: list[int]  # the terms whose values are known row by row
+    explaining: list[int]  # the terms of S that X is regressed on
+    low: Array  # of every term of [S, X], from its mean; 0 where it is not looked at
+    high: Array
+    lonely: list[str]  # first levels, which have no term, that a single row has
+    categories: Sequence[list[int]]
+    learnt: bool  # whether S has terms that a model has learnt, which bend where few rows are
+
+    @classmethod
+    def of(cls, mask: LinearMask, request: Request, blocks: Blocks, spec: dict[str, Any], alone: Array) -> Judged:
+        weighing = mask.weighs_x(request.parameters)
+        bases = spec["bases"]
+        ends, counts, _ = np.split(alone, [len(alone) - blocks.q - len(bases), len(alone) - blocks.q])
+        ends = ends.reshape(2, -1)
+        x = list(range(blocks.p, blocks.p + blocks.q)) if weighing != "none" else []
+        known = [*range(ends.shape[1] - len(x)), *x]
+        low, high = np.zeros((2, blocks.p + blocks.q))
+        low[known], high[known] = ends - blocks.mean[known]
+        places = [i for i in known if i < blocks.p or weighing == "all"]
+        lonely = [name for name, count in zip(bases, counts, strict=True) if count == 1]
+        return cls(
+            request, blocks, weighing, places, mask.explaining(blocks), low, high, lonely, spec["indicators_of"],
+            learnt="inputs" in spec,
+        )  # fmt: skip
+
+    @property
+    def together(self) -> list[int]:
+        """The terms that are judged as one: none of them is a combination of the others."""
+        if self.few:
+            return self.explaining
+        chosen = self.explaining + self._weighed
+        return [chosen[i] for i in independent(self.blocks.cov[np.ix_(chosen, chosen)])]
+
+    @property
+    def few(self) -> bool:
+        """Whether there are so few rows for the terms that a high leverage in all of them means nothing."""
+        terms = len(self.explaining) + len(self._weighed)
+        return leverage.from_share(REFUSED, terms, self.blocks.n) > ALONE
+
+    @property
+    def _weighed(self) -> list[int]:
+        return [i for i in self.places if i >= self.blocks.p]
+
+    @property
+    def x(self) -> list[int]:
+        """The conf columns, where these are judged."""
+        return [] if self.weighing == "none" else list(range(self.blocks.p, self.blocks.p + self.blocks.q))
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.request.features, *self.request.conf]
+
+    def row(self, farthest: Array | None) -> Array:
+        """The row that has been found farthest apart, if any, from the mean in every term."""
+        found = np.zeros(self.blocks.p + self.blocks.q)
+        if farthest is not None and len(farthest):
+            found[self.places] = farthest[:-1] - self.blocks.mean[self.places]
+        return found
+
+    def limit(self, share: float) -> float:
+        """The leverage in all terms together that stands for a share."""
+        return ALONE if self.few or self.learnt else leverage.from_share(share, len(self.together), self.blocks.n)
+
+    def beyond(self, share: float, of: Sequence[int]) -> list[str]:
+        """The columns in which a row by itself has such a share."""
+        shares = leverage.shares(self.blocks, self.low, self.high)
+        return [self.names[i] for i in of if shares[i] > share]
+
+
+def levers(judged: Judged) -> list[float] | None:
+    """What the leverage of a row is computed with: the limit, then axis by axis its weights and where it begins.
+
+    None where the farthest values show that no row can reach the limit, so that none needs to be looked at.
+    """
+    blocks, terms, places = judged.blocks, judged.together, judged.places
+    limit = judged.limit(WARNED)
+    if leverage.largest(blocks, terms, judged.low, judged.high, judged.categories) <= limit:
+        return None
+    axes = leverage.axes(blocks, terms)[np.ix_(places, places)]
+    begins = axes @ blocks.mean[places]
+    return [limit - 1 / blocks.n, *np.column_stack([axes, begins]).ravel().tolist()]
+
+
+def refuse(judged: Judged, farthest: Array | None) -> None:
+    """Refuses a row that stands apart in one column, or (``farthest``) in several together.
+
+    Its leverage is 1/n + d²/Σd² in one column, 1 for the only row of a level; in several columns it is no less.
+    """
+    request, blocks, row = judged.request, judged.blocks, judged.row(farthest)
+    found = [*judged.beyond(REFUSED, judged.explaining), *judged.lonely]
+    if found:
+        raise request.refuse(
+            f"a single row stands apart in nonconf column {listed(found)}{request.where}, so that its masked values "
+            "would be near its originals; merge rare levels or cut extreme values in a SELECT, leave such rows out, or "
+            "leave the column out of nonconf."
+        )
+    found = judged.beyond(REFUSED, judged.x) if judged.weighing != "warned" else []
+    if found:
+        raise request.refuse(
+            f"a single row makes up more than {_percent(REFUSED)} of the variance of conf column {listed(found)}"
+            f"{request.where}, so that the release would tell its size to about a tenth; {_REMEDIES}."
+        )
+    terms, limit = judged.together, judged.limit(REFUSED)
+    if leverage.leverage(blocks, terms, row) > limit:
+        raise request.refuse(_apart(judged, leverage.involved(blocks, terms, row, limit)))
+
+
+def warn(judged: Judged, farthest: Array | None) -> None:
+    """Warns of a row that outweighs all others, though not so much that it is refused."""
+    request, blocks, terms, row = judged.request, judged.blocks, judged.together, judged.row(farthest)
+    found = judged.beyond(WARNED, judged.explaining)
+    if found:
+        _say(
+            request,
+            f"a single row weighs more than all others in nonconf column {listed(found)}{request.where}, so that more "
+            "than half of its masked values is its own; merge rare levels, cut extreme values in a SELECT, or leave "
+            "the column out of nonconf.",
+        )
+    dominated = judged.beyond(WARNED, judged.x)
+    if dominated:
+        anew = " values are drawn anew, but" if judged.weighing == "warned" else ""
+        _say(
+            request,
+            f"a single row makes up more than {_percent(WARNED)} of the variance of conf column {listed(dominated)}"
+            f"{request.where}:{anew} who knows that there is such a row can tell its size from the release; "
+            f"{'cut extreme values in a SELECT (top coding)' if anew else _REMEDIES}.",
+        )
+    limit = judged.limit(WARNED)
+    if not found and not dominated and leverage.leverage(blocks, terms, row) > limit:
+        names = listed(judged.names[i] for i in leverage.involved(blocks, terms, row, limit))
+        _say(
+            request,
+            f"a single row weighs more than all others by {names} taken together{request.where}: what is released "
+            "tells much of how these columns differ in it; leave the row out, correct it in a SELECT, or leave one of "
+            "these columns out.",
+        )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _apart(judged: Judged, found: list[int]) -> str:
+    names, where = listed(judged.names[i] for i in found), judged.request.where
+    if all(i < judged.blocks.p for i in found):
+        return (
+            f"a single row stands apart in nonconf by {names} taken together{where}, so that its masked values would "
+            "be near its originals; leave the row out, correct it in a SELECT, or leave one of these columns out of "
+            "nonconf."
+        )
+    return (
+        f"a single row stands apart by {names} taken together{where}, so that noise would leave it out and the release "
+        f"tell how these columns differ in it; correct the row, {_REMEDIES}."
+    )
+
+
+def _say(request: Request, text: str) -> None:
+    warnings.warn(f"{request.faults().where}: {text}", PpduckWarning, stacklevel=2)
