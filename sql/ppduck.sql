@@ -546,8 +546,8 @@ CREATE OR REPLACE MACRO _pp_egadp_noisy(p, q) AS
   'SELECT ' || _pp_repeat('(_pp_x# - _pp_m#) / _pp_d# AS _pp_z#', p + q) || ', '
   || array_to_string(list_transform(range(1, q + 1), lambda place: replace(
        'sqrt(-2 * ln((CAST(''0x'' || substr(#, 1, 13) AS BIGINT) + 0.5e0) / 4503599627370496)) * '
-       || CASE WHEN place % 2 = 1 THEN 'cos' ELSE 'sin' END
-       || '(2 * pi() * (CAST(''0x'' || substr(#, 14, 13) AS BIGINT) + 0.5e0) / 4503599627370496) AS _pp_z' || (p + q + place),
+       || CASE WHEN place % 2 = 1 THEN 'cos(' ELSE 'sin(' END
+       || '2 * pi() * (CAST(''0x'' || substr(#, 14, 13) AS BIGINT) + 0.5e0) / 4503599627370496) AS _pp_z' || (p + q + place),
        '#', '_pp_h' || (place + 1) // 2)), ', ')
   || ', * EXCLUDE (_pp_tweak, _pp_n, _pp_key, ' || _pp_repeat('_pp_x#, _pp_m#, _pp_d#', p + q) || ', '
   || _pp_repeat('_pp_h#', (q + 1) // 2) || ') FROM (SELECT '

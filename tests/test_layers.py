@@ -15,7 +15,7 @@ LAYERS = [
     ("plan",),
     ("masks", "randomized"),
     ("assess",),
-    ("extension", "gate", "taught"),
+    ("extension", "gate", "macros", "taught"),
     ("__init__",),
     ("compare", "dbt", "help", "shell", "where"),
 ]
