@@ -33,7 +33,7 @@ from ppduck.plan.arguments import read_arguments
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.qualified import qualified
 from ppduck.plan.registry import Function, function_named, functions
-from ppduck.plan.syntax import Syntax
+from ppduck.plan.syntax import Syntax, refuse_macros
 from ppduck.randomized import mechanism
 from ppduck.secret import fingerprint, given_secret
 from ppduck.taught import Taught, move
@@ -180,6 +180,9 @@ class Planner:
         try:
             for statement in macros.statements(wanted, self.udf, name):
                 con.execute(statement)
+        except duckdb.Error:
+            refuse_macros("ppduck.load", con)  # DuckDB binds a macro, in part, when it is made
+            raise
         finally:
             self._thread.teaching = False
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from ppduck.errors import Faults, quoted
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.catalog import Reader
+from ppduck.plan.qualified import qualified
 
 # What SQL calls by these names, as an expression in which a macro of that name would show. No two share their text.
 EXPRESSIONS = {
@@ -38,6 +39,7 @@ EXPRESSIONS = {
     "list_aggr": "list_aggr(system.main.list_value(29), 'sum')",
     "len": "len('h')",
 }
+REFUSED = (*EXPRESSIONS, "query")  # beside a macro of that name DuckDB's own does not work, whatever its schema
 PROBE = f"system.main.alias(system.main.row({', '.join(EXPRESSIONS.values())}))"
 """SQL for the text of all these expressions."""
 PARTS = ", ".join(f"system.main.alias({each})" for each in EXPRESSIONS.values())
@@ -70,10 +72,15 @@ class Syntax:
         attached = set(reader.execute(query).fetchall())
         if attached <= self._asked:
             return
-        found = _macros(reader, EXPRESSIONS)
-        if found:
-            raise _refusal(function, found)
+        refuse_macros(function, reader)
         self._asked = attached
+
+
+def refuse_macros(function: str, reader: Reader) -> None:
+    """Refuses where any schema of any database has such a macro."""
+    found = _macros(reader, REFUSED)
+    if found:
+        raise _refusal(function, found)
 
 
 def _macros(reader: Reader, names: Iterable[str]) -> list[Place]:
@@ -82,7 +89,7 @@ def _macros(reader: Reader, names: Iterable[str]) -> list[Place]:
         "SELECT DISTINCT database_name, schema_name, function_name FROM duckdb_functions() "
         f"WHERE function_type = 'macro' AND NOT internal AND function_name IN ({listed}) ORDER BY ALL"
     )
-    return [(database, schema, name) for database, schema, name in reader.execute(query).fetchall()]
+    return [(database, schema, name) for database, schema, name in reader.execute(qualified(query)).fetchall()]
 
 
 def _refusal(function: str, found: Sequence[Place]) -> Exception:
