@@ -117,22 +117,24 @@ class Query(BaseModel):
 
 def publish(owner: duckdb.DuckDBPyConnection, file: Path) -> list[View]:
     """Writes every masked view into a database of its own, read once; what is no view over masks is refused."""
-    query = "SELECT view_name, sql, comment FROM duckdb_views() WHERE schema_name = ? ORDER BY view_name"
+    query = "SELECT view_name, sql, comment FROM system.main.duckdb_views() WHERE schema_name = ? ORDER BY view_name"
     found = owner.execute(query, [SCHEMA]).fetchall()
     if not found:
         raise SystemExit(f'app.py: there is nothing to publish: the schema "{SCHEMA}" has no views.')
+    query = "SELECT function_name FROM system.main.duckdb_functions() WHERE NOT internal AND database_name <> 'temp'"
+    macros = {name.casefold() for (name,) in owner.execute(query).fetchall()}
     views = []
     path = str(file).replace("'", "''")
     owner.execute(f"ATTACH '{path}' AS \"masked views\" (READ_WRITE)")  # the owner's own may be read-only
     for name, created, about in found:
         try:
-            check(owner, body_of_view(created), tables=set(), functions=None)
+            check(owner, body_of_view(created), tables=set(), functions=None, macros=macros)
         except Refused as refused:
             raise SystemExit(f'app.py: view "{name}" must read masks only, and none with a seed: {refused}') from None
         table = f'"masked views".main.{quoted(name)}'
         # Masks keep the order of the rows, by which a view without a key could be joined to one that has it.
-        owner.execute(f"CREATE TABLE {table} AS FROM {SCHEMA}.{quoted(name)} ORDER BY random()")
-        [(rows,)] = owner.execute(f"SELECT count(*) FROM {table}").fetchall()
+        owner.execute(f"CREATE TABLE {table} AS FROM {SCHEMA}.{quoted(name)} ORDER BY system.main.random()")
+        [(rows,)] = owner.execute(f"SELECT system.main.count(*) FROM {table}").fetchall()
         columns = {column: type_ for column, type_, *_ in owner.execute(f"DESCRIBE {table}").fetchall()}
         views.append(View(name, about, rows, columns))
     owner.execute('DETACH "masked views"')

@@ -26,15 +26,26 @@ class Refused(Exception):  # noqa: N818 - an answer, and no mistake of ours
         self.status, self.kind = status, kind
 
 
-def check(con: duckdb.DuckDBPyConnection, sql: str, tables: set[str], functions: set[str] | None) -> None:
-    """Lets pass one SELECT that reads these tables and table functions only (None: masks), as DuckDB parses it."""
-    [(text,)] = con.execute("SELECT json_serialize_sql(CAST(? AS VARCHAR))", [sql]).fetchall()
+def check(
+    con: duckdb.DuckDBPyConnection,
+    sql: str,
+    tables: set[str],
+    functions: set[str] | None,
+    macros: frozenset[str] | set[str] = frozenset(),
+) -> None:
+    """Lets pass one SELECT that reads these tables and table functions only (None: masks), as DuckDB parses it.
+
+    A macro may read what it likes behind the name of any function or operator: it must not call one of ``macros``.
+    """
+    [(text,)] = con.execute("SELECT system.main.json_serialize_sql(CAST(? AS VARCHAR))", [sql]).fetchall()
     parsed = json.loads(text)
     if parsed["error"] and parsed["error_type"] == "parser":
         raise Refused(400, "syntax", parsed["error_message"])
     if parsed["error"] or len(parsed["statements"]) != 1:
         raise Refused(403, "not_a_select", "give exactly one SELECT; nothing else is run here.")
-    _walk(parsed["statements"][0]["node"], {name.casefold() for name in tables}, functions)
+    node = parsed["statements"][0]["node"]
+    _walk(node, {name.casefold() for name in tables}, functions)
+    _refuse_macros(node, macros)
 
 
 def _walk(node: Any, tables: set[str], functions: set[str] | None) -> None:
@@ -77,6 +88,14 @@ def _walk(node: Any, tables: set[str], functions: set[str] | None) -> None:
     for name, part in node.items():
         if name != "cte_map":
             _walk(part, visible, functions)
+
+
+def _refuse_macros(node: Any, macros: frozenset[str] | set[str]) -> None:
+    for part in node if isinstance(node, list) else node.values() if isinstance(node, dict) else ():
+        _refuse_macros(part, macros)
+    name = node.get("function_name") if isinstance(node, dict) else None
+    if name and name.casefold() in macros:
+        raise Refused(403, "macro", f"{quoted(name)} is a macro of the database, which may read anything; drop it.")
 
 
 def _refuse_seed(mask: dict[str, Any]) -> None:

@@ -15,7 +15,6 @@ import secrets
 import threading
 import weakref
 from collections.abc import Callable
-from functools import cache
 from types import ModuleType
 from typing import Any, cast
 
@@ -26,18 +25,20 @@ from scipy.special import ndtr
 import ppduck.assess
 import ppduck.masks
 import ppduck.randomized
+from ppduck import macros
 from ppduck.errors import PpduckError, UnreadError
 from ppduck.kernels.noise import WORDS_PER_BLOCK, KeyedNoise
 from ppduck.plan import frame, look, normals, plain, relations, runtime, shuffling
-from ppduck.plan import sqlbuild as sql
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.notes import Speaker
-from ppduck.plan.registry import Function, PlainMacro, function_named, functions
+from ppduck.plan.qualified import qualified
+from ppduck.plan.registry import Function, function_named, functions
+from ppduck.plan.syntax import Syntax, refuse_macros
 from ppduck.randomized import mechanism
 from ppduck.secret import fingerprint, given_secret
 from ppduck.taught import Taught, move
 
-PLAN, INSTANCE = "ppduck_plan", "ppduck_instance"
+INSTANCE = "ppduck_instance"
 
 # Kept for good: DuckDB goes on calling a UDF when the connection that registered it is gone, but does not keep its
 # Python function alive. A planner holds no connection and no data, so that a database can still be closed.
@@ -83,7 +84,7 @@ def load(con: duckdb.DuckDBPyConnection | ModuleType, secret: str | bytes | None
             with raw.cursor() as cursor:
                 planner.register(cursor)
             _planners[planner.token] = planner
-            if not _knows_udfs(raw):
+            if _planner_of(raw) is None:
                 raise PpduckError(
                     "ppduck.load: the open transaction cannot see what was added to the database; load before BEGIN."
                 )
@@ -152,6 +153,9 @@ class Planner:
         self._connections: dict[str, weakref.ref[duckdb.DuckDBPyConnection]] = {}
         self._speaker = Speaker()
         self._registered: list[Callable[..., Any]] = []
+        self._udfs: set[str] = set()
+        self._functions = {function.name for function in functions()}
+        self._syntax = Syntax(macros.own_syntax())
         # Who asked, and the cursor that reads for it.
         self._reading: list[tuple[str, weakref.ref[duckdb.DuckDBPyConnection]]] = []
         self._thread = threading.local()
@@ -175,10 +179,11 @@ class Planner:
             finalizer.atexit = False
         self._thread.teaching = True
         try:
-            for statement in _plain_statements(tuple(each.name for each in wanted if isinstance(each, PlainMacro))):
+            for statement in macros.statements(wanted, self.udf, name):
                 con.execute(statement)
-            for function in wanted:
-                con.execute(_macro(function, name))
+        except duckdb.Error:
+            refuse_macros("ppduck.load", con)  # DuckDB binds a macro, in part, when it is made
+            raise
         finally:
             self._thread.teaching = False
 
@@ -190,7 +195,7 @@ class Planner:
             with contextlib.suppress(ImportError):
                 importlib.import_module(module)
         self._add(con, INSTANCE, lambda: self.token, [], "VARCHAR")
-        self._add(con, PLAN, self.plan, ["VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR[]"], "VARCHAR")
+        self._add(con, macros.PLAN, self.plan, macros.PLAN_TYPES, "VARCHAR")
         self._add(
             con,
             look.CHECK,
@@ -223,7 +228,19 @@ class Planner:
                     con, name, words, ["UBIGINT", "UBIGINT"], f"UBIGINT[{WORDS_PER_BLOCK * blocks}]", type="arrow"
                 )
 
-    def plan(self, name: str, asking: str, place: list[str], texts: list[str | None]) -> str:
+    def udf(self, name: str) -> str:
+        """What a UDF is called in this database. Nobody can have planted a macro of that name in its file."""
+        return f"{name}_{self.token}"
+
+    def _home(self, name: str) -> str:
+        """The whole name of a function that a plan calls."""
+        own = name.casefold()
+        if own in self._udfs:
+            return f"system.main.{self.udf(own)}"
+        taught = own in self._functions or own.startswith(plain.OWN)
+        return f"temp.main.{own}" if taught else f"system.main.{own}"
+
+    def plan(self, name: str, asking: str, place: list[str], texts: list[str | None], probed: str) -> str:
         """The statement for a call, from the texts of its arguments."""
         if getattr(self._thread, "teaching", False):
             return "SELECT NULL"  # DuckDB 1.4 binds the body of a macro when it is made
@@ -236,8 +253,11 @@ class Planner:
             self._thread.read_levels = {}
         try:
             move(cursor, *place)
-            catalog = Catalog(Taught(cursor, self.teach), self._thread.read_levels)
-            return function.plan(catalog, function.read(texts, catalog))
+            reader = Taught(cursor, self.teach, self._home)
+            self._syntax.refuse_shadowed(name, reader, probed)
+            reader.meet(texts)
+            catalog = Catalog(reader, self._thread.read_levels)
+            return qualified(function.plan(catalog, function.read(texts, catalog)), self._home)
         except UnreadError as error:
             raise PpduckError(f"{name}: {error}") from None
         finally:
@@ -317,8 +337,9 @@ class Planner:
         **options: str,
     ) -> None:
         self._registered.append(function)
+        self._udfs.add(name)
         create: Any = con.create_function  # its stubs know the types and options only as enumerations
-        create(name, function, takes, gives, **({"null_handling": "special"} | options))
+        create(self.udf(name), function, takes, gives, **({"null_handling": "special"} | options))
 
 
 def _plain(value: Any) -> Any:
@@ -346,40 +367,10 @@ def _connection(given: Any, function: str) -> duckdb.DuckDBPyConnection:
 
 
 def _planner_of(con: duckdb.DuckDBPyConnection) -> Planner | None:
-    if not _knows_udfs(con):
-        return None
-    [(token,)] = con.execute(f"SELECT {INSTANCE}()").fetchall()
-    return _planners[token]
-
-
-def _knows_udfs(con: duckdb.DuckDBPyConnection) -> bool:
-    """Looked up in the catalogue, because a call that fails would abort an open transaction."""
-    query = f"SELECT count(*) FROM duckdb_functions() WHERE function_name = '{INSTANCE}'"
-    return con.execute(query).fetchall() != [(0,)]
-
-
-def _macro(function: Function, connection: str) -> str:
-    """The table macro of a function: its arguments' texts go to the planner, its answer to query()."""
-    # Every parameter has a default here, so that it is ppduck that says which one is missing.
-    takes = ", ".join(f"{_quoted(parameter.name)} := NULL" for parameter in function.parameters)
-    texts = ", ".join(f"alias(CASE WHEN false THEN {_quoted(p.name)} END)" for p in function.parameters)
-    place = "[current_database(), current_schema(), current_setting('search_path')]"
-    name, asking = (sql.render(sql.text(text)) for text in (function.name, connection))
-    return (
-        f"CREATE OR REPLACE TEMP MACRO {function.name}({takes}) AS TABLE "
-        f"FROM query({PLAN}({name}, {asking}, {place}, CAST([{texts}] AS VARCHAR[])))"
+    """Told by the name of a function, because a call that fails would abort an open transaction."""
+    query = (
+        "SELECT function_name FROM duckdb_functions() "
+        f"WHERE database_name = 'system' AND starts_with(function_name, '{INSTANCE}_')"
     )
-
-
-@cache
-def _plain_statements(wanted: tuple[str, ...]) -> list[str]:
-    """What makes these plain macros; those that ppduck has a method of its own for are left out."""
-    if not wanted:
-        return []
-    with duckdb.connect() as con:
-        statements = [statement.query for statement in con.extract_statements(plain.text())]
-    return plain.as_temporary(statements, wanted)
-
-
-def _quoted(name: str) -> str:
-    return sql.render(sql.name(name))
+    found = con.execute(qualified(query)).fetchall()
+    return _planners[found[0][0].removeprefix(f"{INSTANCE}_")] if found else None

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from ppduck.assess import release_check
 from ppduck.errors import PpduckError, quoted
 from ppduck.plan import sqlbuild as sql
+from ppduck.plan.qualified import qualified
 from ppduck.version import __version__
 
 Names = str | Sequence[str]
@@ -128,10 +129,12 @@ def release_verdict(
     given |= {"nonconf": None if nonconf is None else _names(nonconf), "key": _names(key)}
     asked = given | {"limits": limits}
     arguments = ", ".join(f"{name} := {_literal(value)}" for name, value in asked.items() if value is not None)
-    found = con.execute(f'SELECT "rule", "limit", "value", "passed", "meaning" FROM {release_check.NAME}({arguments})')
+    found = con.execute(
+        f'SELECT "rule", "limit", "value", "passed", "meaning" FROM temp.main.{release_check.NAME}({arguments})'
+    )
     names = ("rule", "limit", "value", "passed", "meaning")
     rules = [{name: _plain(value) for name, value in zip(names, row, strict=True)} for row in found.fetchall()]
-    [(engine,)] = con.execute("SELECT version()").fetchall()
+    [(engine,)] = con.execute("SELECT system.main.version()").fetchall()
     return {
         "passed": bool(rules) and all(rule["passed"] for rule in rules),
         **given,
@@ -144,8 +147,11 @@ def release_verdict(
 
 def _refuse_unloaded(con: Connection) -> None:
     """Looked up in the catalogue, because a call that fails would abort an open transaction."""
-    query = f"SELECT count(*) FROM duckdb_functions() WHERE function_name = '{release_check.NAME}'"
-    if con.execute(query).fetchall() == [(0,)]:
+    query = (
+        "SELECT count(*) FROM duckdb_functions() "
+        f"WHERE database_name = 'temp' AND function_name = '{release_check.NAME}'"
+    )
+    if con.execute(qualified(query)).fetchall() == [(0,)]:
         raise PpduckError(
             "ppduck: this connection does not know release_check; call ppduck.load(con) first. A cursor is a "
             "connection of its own and wants loading too."

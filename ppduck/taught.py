@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import duckdb
 
 from ppduck.errors import UnreadError
 from ppduck.plan import sqlbuild as sql
+from ppduck.plan.qualified import Home, qualified
 from ppduck.plan.registry import Function, functions
 from ppduck.values import folded
 
 Teach = Callable[[duckdb.DuckDBPyConnection, Function], None]
 # DuckDB's words for a function that it does not know: the whole name, for one function's may be a part of another's.
 _MISSING = re.compile(r"Catalog Error: (?:\w+ )*Function with name \"?(?P<name>.*?)\"? does not exist!")
+_WORD = re.compile(r"\w+")
 # What DuckDB says of names, places and grammar; all other messages may quote the values that they are about.
 _OF_NAMES = (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException, duckdb.IOException)
 _OURS = re.compile(r"Python exception occurred while executing the UDF: PpduckError: (?P<words>.*?)\s*(?:\n\n|$)", re.S)
@@ -27,12 +29,14 @@ class Taught:
     What DuckDB says of a failure comes as an ``UnreadError``, without the values that it may quote.
     """
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, teach: Teach) -> None:
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, teach: Teach, home: Home) -> None:
         self._cursor = cursor
         self._teach = teach
+        self._home = home
         self._known: set[str] = set()
 
     def execute(self, query: str, parameters: object = None) -> Taught:
+        query = qualified(query, self._home)
         while True:
             try:
                 self._cursor.execute(query, parameters)
@@ -45,6 +49,24 @@ class Taught:
                 self._teach(self._cursor, missing)
             else:
                 return self
+
+    def meet(self, texts: Iterable[str | None]) -> None:
+        """Learns the functions that some texts, and the views that these name, may call.
+
+        A function that is missing would be learnt when it is met; in the place of one that somebody has planted in
+        the database under the same name, ppduck's own must be there before.
+        """
+        query = "SELECT lower(view_name), lower(sql) FROM duckdb_views() WHERE NOT internal"
+        views = dict(self.execute(query).fetchall())
+        reached = [text.lower() for text in texts if text]
+        for text in reached:  # which grows on the way
+            for name in [name for name in views if name in text]:
+                reached.append(views.pop(name))
+        words = set(_WORD.findall(" ".join(reached)))
+        for function in functions():
+            if function.name in words and function.name not in self._known:
+                self._known.add(function.name)
+                self._teach(self._cursor, function)
 
     def fetchone(self) -> Any:
         """The next row; DuckDB may meet a value that it cannot read only here."""

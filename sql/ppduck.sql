@@ -377,7 +377,7 @@ CREATE OR REPLACE MACRO _pp_rarest(wanted) AS
        ELSE 'coalesce(list_sum(list_reverse_sort(list(cell))[' || CAST(least(wanted, 1e15) AS BIGINT) || ':]), 0)' END;
 
 CREATE OR REPLACE MACRO _pp_l_diversity(origin, names, sensitive, wanted, factor) AS
-  'WITH _pp_seen AS (' || _pp_counts(origin, list_append(names, sensitive), '') || '), _pp_groups AS ('
+  'WITH _pp_seen AS (' || _pp_counts(origin, list_concat(names, [sensitive]), '') || '), _pp_groups AS ('
   || 'SELECT CAST(sum(cell) AS DOUBLE) AS n, count(*) AS levels, CAST(max(cell) AS DOUBLE) AS most, '
   || _pp_rarest(wanted) || ' AS rest, exp(ln(sum(cell)) - fsum(cell * ln(cell)) / sum(cell)) AS spread'
   || ' FROM _pp_seen GROUP BY ' || _pp_keys(len(names))
@@ -443,7 +443,7 @@ CREATE OR REPLACE MACRO _pp_ordered(keys, sensitive) AS
        || ' FROM _pp_placed GROUP BY #), ', '#', keys);
 
 CREATE OR REPLACE MACRO _pp_t_closeness(origin, names, sensitive, in_order) AS
-  'WITH _pp_seen AS (' || _pp_counts(origin, list_append(names, sensitive), '') || '), _pp_levels AS (SELECT x'
+  'WITH _pp_seen AS (' || _pp_counts(origin, list_concat(names, [sensitive]), '') || '), _pp_levels AS (SELECT x'
   || (len(names) + 1) || ' AS level, CAST(sum(cell) AS DOUBLE) AS q FROM _pp_seen GROUP BY ALL), '
   || CASE WHEN in_order THEN _pp_ordered(_pp_keys(len(names)), 'x' || (len(names) + 1))
           ELSE _pp_unordered(_pp_keys(len(names)), 'x' || (len(names) + 1)) END
@@ -551,8 +551,8 @@ CREATE OR REPLACE MACRO _pp_egadp_noisy(p, q) AS
   'SELECT ' || _pp_repeat('(_pp_x# - _pp_m#) / _pp_d# AS _pp_z#', p + q) || ', '
   || array_to_string(list_transform(range(1, q + 1), lambda place: replace(
        'sqrt(-2 * ln((CAST(''0x'' || substr(#, 1, 13) AS BIGINT) + 0.5e0) / 4503599627370496)) * '
-       || CASE WHEN place % 2 = 1 THEN 'cos' ELSE 'sin' END
-       || '(2 * pi() * (CAST(''0x'' || substr(#, 14, 13) AS BIGINT) + 0.5e0) / 4503599627370496) AS _pp_z' || (p + q + place),
+       || CASE WHEN place % 2 = 1 THEN 'cos(' ELSE 'sin(' END
+       || '2 * pi() * (CAST(''0x'' || substr(#, 14, 13) AS BIGINT) + 0.5e0) / 4503599627370496) AS _pp_z' || (p + q + place),
        '#', '_pp_h' || (place + 1) // 2)), ', ')
   || ', * EXCLUDE (_pp_tweak, _pp_n, _pp_key, ' || _pp_repeat('_pp_x#, _pp_m#, _pp_d#', p + q) || ', '
   || _pp_repeat('_pp_h#', (q + 1) // 2) || ') FROM (SELECT '

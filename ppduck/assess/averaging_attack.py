@@ -98,7 +98,7 @@ class Reads(Pairs):
         q = range(len(self.numbers))
         scales = ", ".join(f"avg(abs(_pp_y{j})) AS _pp_scale{j}" for j in q)
         statement.step("_pp_scale", f'SELECT {scales} FROM "_pp_masked"', materialized=True)
-        once = f"(SELECT sum(hash(i)) FROM range({self.later.start}, {self.later.stop}) AS reads(i))"
+        once = f'(SELECT sum(hash(i)) FROM range({self.later.start}, {self.later.stop}) AS "reads"(i))'
         told = ['"_pp_pairs".*', f"(_pp_digest IS DISTINCT FROM {once})::INTEGER AS _pp_unlike"]
         for j in q:
             told.append(f"(_pp_y{j} + coalesce(_pp_sum{j}, 0)) / (1 + coalesce(_pp_count{j}, 0)) AS _pp_mean{j}")

@@ -21,6 +21,7 @@ from ppduck.dbt.project import Project, has_rule, rule_of, rules_of
 from ppduck.dbt.rules import Rule, literal
 from ppduck.errors import Faults, PpduckError, quoted
 from ppduck.plan import sqlbuild as sql
+from ppduck.plan.qualified import qualified
 from ppduck.values import folded
 
 FUNCTION = "ppduck_dbt"
@@ -32,8 +33,8 @@ _PLAIN_NAMES = re.compile(r'"[a-z_][a-z0-9_]*"(\."[a-z_][a-z0-9_]*")*')
 
 def register(con: duckdb.DuckDBPyConnection) -> None:
     """Adds the function to a database, once: another connection may have added it."""
-    query = "SELECT count(*) FROM duckdb_functions() WHERE function_name = ?"
-    if con.execute(query, [FUNCTION]).fetchall() == [(0,)]:
+    query = "SELECT count(*) FROM duckdb_functions() WHERE database_name = 'system' AND function_name = ?"
+    if con.execute(qualified(query), [FUNCTION]).fetchall() == [(0,)]:
         create: Any = con.create_function  # its stubs know the types only as enumerations
         create(FUNCTION, answer, ["VARCHAR", "VARCHAR"], "VARCHAR", null_handling="special")
 

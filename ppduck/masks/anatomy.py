@@ -169,7 +169,7 @@ class _Anatomy:
     def _places(self) -> str:
         columns = [
             sql.named(sql.call("unnest", sql.column("_pp_groups")), "_pp_group"),
-            sql.named(sql.raw('generate_subscripts("_pp_groups", 1)'), "_pp_place"),
+            sql.named(sql.raw('unnest(generate_series(1, len("_pp_groups")))'), "_pp_place"),
         ]
         return sql.select(columns, '"_pp_asked"')
 

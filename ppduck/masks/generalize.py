@@ -191,7 +191,7 @@ class _Generalization:
         groups = sql.select(
             [
                 sql.named(sql.call("unnest", sql.column("_pp_groups")), "_pp_group"),
-                sql.named(sql.raw('generate_subscripts("_pp_groups", 1)'), "_pp_cell"),
+                sql.named(sql.raw('unnest(generate_series(1, len("_pp_groups")))'), "_pp_cell"),
             ],
             '"_pp_asked"',
         )
@@ -228,7 +228,9 @@ class _Generalization:
                 f"CASE WHEN {low} = {high} THEN {one} "
                 f'WHEN {levels} IS NULL THEN concat("_pp_from{j}", \'{UPTO}\', "_pp_to{j}") '
                 f"WHEN {high} - {low} + 1 = len({levels}) THEN '{ALL}' "
-                f"ELSE array_to_string(list_slice({levels}, {low}, {high}), '{BETWEEN}') END AS \"_pp_t{j}\""
+                f"ELSE list_aggregate(CAST(list_slice({levels}, {low}, {high}) AS VARCHAR[]), "
+                f"'string_agg', '{BETWEEN}') "
+                f'END AS "_pp_t{j}"'
             )
         groups = f'SELECT "_pp_group", {", ".join(bounds)} FROM "_pp_grouped" GROUP BY "_pp_group"'
         return f'SELECT "_pp_group", {", ".join(texts)} FROM ({groups}) CROSS JOIN "_pp_levels"'

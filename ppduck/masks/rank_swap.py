@@ -76,7 +76,7 @@ class SwapFrame(WholeFrame):
         rows = [
             *groups,
             sql.named(sql.call("unnest", sql.column("_pp_places")), "_pp_from"),
-            sql.named(sql.raw('generate_subscripts("_pp_places", 1)'), "_pp_to"),
+            sql.named(sql.raw('unnest(generate_series(1, len("_pp_places")))'), "_pp_to"),
         ]
         return sql.select(rows, f"({places})")
 

@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 
 from ppduck.errors import Faults, PpduckError, UnreadError, near_miss, quoted
 from ppduck.plan import sqlbuild as sql
+from ppduck.plan.qualified import foreign
 from ppduck.plan.rehearsal import read_through
 from ppduck.values import folded
 
@@ -123,12 +124,12 @@ class Catalog:
     read_levels: dict[tuple[str, str, int], list[str] | None] = field(default_factory=dict)
 
     def evaluate(self, expression: str) -> Any:
-        """The value of an expression."""
+        """The value of an expression of ppduck's."""
         return self.reader.execute(f"SELECT {expression}").fetchone()[0]
 
     def constant(self, expression: str) -> Any:
         """The value of an argument that is no plain literal; a call may be planned several times and must agree."""
-        first, second = self.evaluate(expression), self.evaluate(expression)
+        first, second = (self.evaluate(foreign(expression)) for _ in range(2))
         if repr(first) != repr(second):  # NaN is not equal to itself
             raise PpduckError(f"ppduck: an argument must be constant, and {expression} is not.")
         return first
@@ -305,11 +306,12 @@ class Catalog:
             ok = False
         if not ok:
             raise faults.refuse(f"tbl must hold exactly one SELECT between its parentheses; got {text!r}.")
+        own = foreign(text)
         try:
-            columns = self._columns(text)
+            columns = self._columns(own)
         except UnreadError as error:
-            return Source(text, text, None, repeatable=False, trouble=_trouble(faults, text, text, error))
-        source = Source(text, text, columns, repeatable=False, row_type=self._row_type(text))
+            return Source(text, own, None, repeatable=False, trouble=_trouble(faults, text, text, error))
+        source = Source(text, own, columns, repeatable=False, row_type=self._row_type(own))
         self._read_through(faults, source)
         return source
 

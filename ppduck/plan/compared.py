@@ -15,6 +15,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Column, Source
+from ppduck.plan.qualified import foreign
 from ppduck.plan.rehearsal import may_fail, rehearse
 from ppduck.plan.roles import Feature, choose_nonconf, features_of, refuse_overlap, refuse_reserved
 from ppduck.plan.roles import resolve_columns as resolve
@@ -202,7 +203,7 @@ class Compared:
                         f"pieces names column {quoted(column.name)}, which does not exist."
                         f"{near_miss(column.name, known)}"
                     )
-            self.pieces.append(where)
+            self.pieces.append(exp.paren(sql.raw(foreign(sql.render(where))), copy=False))
             self._piece_texts.append(text.strip())
         if may_fail(self.pieces):
             self.faults.raise_if_any()

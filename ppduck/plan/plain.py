@@ -7,15 +7,17 @@ the one that users know stands a planned function, which reads the arguments and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from functools import cache
 from importlib import resources
 
 from ppduck.plan.arguments import Parameter
+from ppduck.plan.qualified import foreign, qualified_within, systems
 from ppduck.plan.registry import PlainMacro, register
 
 _WORD = re.compile(r"\w+")
 _CREATE = re.compile(r"CREATE OR REPLACE MACRO (\w+)\(")
+OWN = "_pp_plain_"
 
 
 @cache
@@ -23,8 +25,11 @@ def text() -> str:
     return resources.files("ppduck.sql").joinpath("ppduck.sql").read_text(encoding="utf-8")
 
 
-def as_temporary(statements: Sequence[str], wanted: Iterable[str]) -> list[str]:
-    """The statements that make temporary macros of these, each under its ``own_name``, and of the helpers they call."""
+def as_temporary(statements: Sequence[str], wanted: Iterable[str], builtins: Set[str]) -> list[str]:
+    """The statements that make temporary macros of these, each under its ``own_name``, and of the helpers they call.
+
+    Every one of the ``builtins`` that they call is qualified, in the SQL that they write too.
+    """
     wanted = frozenset(wanted)
     needed = set(wanted)
     found = []
@@ -32,15 +37,21 @@ def as_temporary(statements: Sequence[str], wanted: Iterable[str]) -> list[str]:
         created = _CREATE.search(statement)
         if created and created[1] in needed:
             needed |= set(_WORD.findall(statement))
-            name = own_name(created[1]) if created[1] in wanted else created[1]
-            found.append(
-                f"{statement[: created.start()]}CREATE OR REPLACE TEMP MACRO {name}{statement[created.end(1) :]}"
-            )
-    return found[::-1]
+            found.append((created[1], statement[created.end() :]))
+    names = {name: own_name(name) if name in wanted else name for name, _ in found}
+    made = []
+    for name, rest in reversed(found):
+        body = qualified_within(
+            rest,
+            lambda called: f"temp.main.{names[called]}" if called in names else systems(called),
+            lambda called: called in names or called.casefold() in builtins,
+        )
+        made.append(f"CREATE OR REPLACE TEMP MACRO {names[name]}({body}")
+    return made
 
 
 def own_name(macro: str) -> str:
-    return f"_pp_plain_{macro}"
+    return f"{OWN}{macro}"
 
 
 def plain_macro(
@@ -55,7 +66,8 @@ def plain_macro(
     """Registers a macro of the file; loading it is the extension's work."""
 
     def plan(catalog: object, given: dict[str, str]) -> str:
-        return f"FROM {own_name(name)}({', '.join(f'{parameter} := {text}' for parameter, text in given.items())})"
+        arguments = ", ".join(f"{parameter} := {foreign(text)}" for parameter, text in given.items())
+        return f"FROM {own_name(name)}({arguments})"
 
     macro = PlainMacro(name, parameters, plan, summary, reference, keeps, loses)
     register(macro)

@@ -13,6 +13,7 @@ from sqlglot.errors import SqlglotError
 from ppduck.errors import Faults, quoted
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.catalog import Catalog, Column, Home, Source
+from ppduck.plan.qualified import foreign
 from ppduck.plan.roles import resolve_columns
 from ppduck.randomized import pram_mask, rr_mask
 from ppduck.randomized.design import Attribute, Design, DesignReader, Levels, checked_matrix, normalised, recording
@@ -130,11 +131,11 @@ def _from_definition(
 def _lineage(catalog: Catalog, source: Source, faults: Faults) -> _Lineage:
     views = _Views(catalog, [])
     try:
-        if source.sql.startswith("("):
-            query = sqlglot.parse_one(source.sql[1:-1], dialect="duckdb")
+        if source.label.startswith("("):
+            query = sqlglot.parse_one(source.label[1:-1], dialect="duckdb")
             found = origins(query, MASKS, _only_design(catalog, source), views)
             # Its tables were qualified on the way, so that nothing in the caller's statement can hide them.
-            source = replace(source, sql=f"({query.sql(dialect='duckdb')})")
+            source = replace(source, sql=foreign(f"({query.sql(dialect='duckdb')})"))
         else:
             home = catalog.home(source.sql)
             if home is None or home.created is None:

@@ -58,7 +58,7 @@ class Randomized:
             return f'SELECT unnest(range(1, {size + 1})) AS "_pp_u{own}", unnest({levels}) AS "_pp_x{own}"'
         return (
             f'SELECT * FROM (SELECT unnest(range(1, {size + 2})) AS "_pp_u{own}", '
-            f'unnest(list_append({levels}, NULL)) AS "_pp_x{own}") WHERE "_pp_u{own}" <= {size} OR EXISTS '
+            f'unnest(list_concat({levels}, [NULL])) AS "_pp_x{own}") WHERE "_pp_u{own}" <= {size} OR EXISTS '
             f'(SELECT 1 FROM "_pp_cells" WHERE "_pp_v{own}" > {size})'
         )
 

@@ -89,7 +89,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         f"({sql.render(sql.text(a))}, {sql.render(sql.text(m))}, {_number(v)}, {sql.render(sql.text(text))})"
         for a, m, v, text in rows
     )
-    return f"SELECT * FROM (VALUES {values}) AS rows({', '.join(COLUMNS)})"
+    return f'SELECT * FROM (VALUES {values}) AS "rows"({", ".join(COLUMNS)})'
 
 
 def _kron(factors: Iterable[Array]) -> Array:

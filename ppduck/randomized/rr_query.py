@@ -23,6 +23,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.qualified import foreign
 from ppduck.plan.registry import Function, register
 from ppduck.plan.rehearsal import may_fail, rehearse
 from ppduck.randomized import cells
@@ -56,12 +57,12 @@ class _Writer:
         asked = self.asked
         kept = [each for each in asked.where if not self._reads_randomized(each)]
         left = [self._seen(each) for each in asked.where if self._reads_randomized(each)]
-        where = " AND ".join(f"({sql.render(each)})" for each in left) or "true"
+        where = " AND ".join(f"({_theirs(each)})" for each in left) or "true"
         groups = [self._seen(each) for each in asked.groups]
         conditions = []
         for answer in asked.aggregates:
             conditions += [answer.condition] if answer.of is None else [answer.condition, answer.of]
-        flags = [sql.render(self._seen(each)) for each in conditions]
+        flags = [_theirs(self._seen(each)) for each in conditions]
         statement = sql.Statement()
         statement.step("_pp_views", unchanged(self.published), materialized=True)
         statement.step("_pp_cells", self._cells(kept), materialized=True)
@@ -106,8 +107,8 @@ class _Writer:
             )
         )
         own = [f'{sql.render(sql.column(each.attribute.name))} AS "_pp_r{each.number}"' for each in self.randomized]
-        columns = [*(f'{sql.render(key)} AS "_pp_k{i}"' for i, key in enumerate(self.keys)), *own]
-        where = f" WHERE {' AND '.join(f'({sql.render(each)})' for each in kept)}" if kept else ""
+        columns = [*(f'{_theirs(key)} AS "_pp_k{i}"' for i, key in enumerate(self.keys)), *own]
+        where = f" WHERE {' AND '.join(f'({_theirs(each)})' for each in kept)}" if kept else ""
         names = [f'"_pp_k{i}"' for i in range(len(self.keys))] + [f'"_pp_r{each.number}"' for each in self.randomized]
         rows = f"SELECT {', '.join([*columns, '1 AS _pp_one'])} FROM {self.published.source.sql}{where}"
         group = f" GROUP BY {', '.join(names)}" if names else ""
@@ -120,7 +121,7 @@ class _Writer:
     def _weighed(self, groups: list[sql.Expr], where: str, flags: list[str]) -> str:
         """w(v) of every cell, group and condition: over all levels that it may come from, in every set of groups."""
         weight = " * ".join(f"({each.weight()})" for each in self.randomized) or "1.0::DOUBLE"
-        inner = [f'{sql.render(each)} AS "_pp_g{i}"' for i, each in enumerate(groups)]
+        inner = [f'{_theirs(each)} AS "_pp_g{i}"' for i, each in enumerate(groups)]
         inner += [f'CASE WHEN {flag} THEN {weight} ELSE 0 END AS "_pp_f{j}"' for j, flag in enumerate(flags)]
         grids = "".join(f' CROSS JOIN "_pp_grid{each.number}"' for each in self.randomized)
         rows = f'SELECT "_pp_id", "_pp_n", {", ".join(inner)} FROM "_pp_cells"{grids} WHERE {where}'
@@ -219,6 +220,11 @@ class _Writer:
         if not self._of_population:
             return f"{squares} - {known}"
         return f'({squares} - {square_of_total} / nullif("_pp_all", 0)) * "_pp_all" / greatest("_pp_all" - 1, 1)'
+
+
+def _theirs(expression: sql.Expr) -> str:
+    """What the query says, in the user's own words."""
+    return foreign(sql.render(expression))
 
 
 FUNCTION = register(

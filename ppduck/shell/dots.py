@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ppduck.errors import listed, near_miss, quoted
 from ppduck.help import page
+from ppduck.plan.qualified import qualified
 from ppduck.plan.registry import functions
 from ppduck.shell.results import MODES
 from ppduck.shell.scripts import read_script
@@ -101,14 +102,14 @@ def _read(given: list[str], session: Session) -> None:
 
 
 def _tables(given: list[str], session: Session) -> None:
-    found = session.con.execute(_RELATIONS).fetchall()
+    found = session.con.execute(qualified(_RELATIONS)).fetchall()
     width = max((len(name) for name, *_ in found), default=0)
     for name, kind, *_ in found:
         print(name if kind == "table" else f"{name:<{width}}  (view)")
 
 
 def _schema(given: list[str], session: Session) -> None:
-    found = session.con.execute(_RELATIONS).fetchall()
+    found = session.con.execute(qualified(_RELATIONS)).fetchall()
     wanted = given[0].casefold() if given else None
     chosen = [
         row for row in found if wanted is None or wanted in (name.casefold() for name in (row[0], *row[3]) if name)

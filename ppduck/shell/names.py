@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 
+from ppduck.plan.qualified import qualified
 from ppduck.plan.registry import functions
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
@@ -104,7 +105,7 @@ class Names:
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         with contextlib.suppress(duckdb.Error):  # in a transaction that failed nothing can be asked
-            return self._con.execute(query).fetchall()
+            return self._con.execute(qualified(query)).fetchall()
         return []
 
     def written(self, *path: str) -> str:

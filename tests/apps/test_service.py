@@ -250,6 +250,38 @@ def test_other_addresses_and_methods(service: Service) -> None:
     assert [(each.status, each.kind) for each in found] == [(404, "request"), (405, "request")]
 
 
+def test_macros_in_the_owners_file_publish_no_original(app: Any, tmp_path: Path) -> None:
+    path = str(tmp_path / "owner.db")
+    with ppduck.connect(path, secret=SECRET) as con:
+        con.execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS s, cos(i * 3) AS x FROM range(500) AS r(i)")
+        con.execute(
+            "CREATE SCHEMA masked; CREATE VIEW masked.v AS FROM noise_mask('main.t', conf=['x'], level=0.3, key='id')"
+        )
+        con.execute("CREATE MACRO cos(a) AS 0; CREATE MACRO masked.sqrt(a) AS 0; CREATE MACRO hash(a) AS 0")
+        con.execute("CREATE MACRO noise_mask(tbl, conf := 1, level := 1, key := 1) AS TABLE FROM main.t")
+        con.execute("CREATE MACRO random() AS 0; CREATE MACRO ppduck_keyed_words_1(a, b) AS [0, 0]")
+
+    def publish(name: str) -> int:
+        """How many originals are published."""
+        with ppduck.connect(path, secret=SECRET) as owner:
+            app.publish(owner, tmp_path / name)
+            owner.execute(f"ATTACH '{tmp_path / name}' AS p")
+            found = owner.execute(
+                "SELECT count(*) FROM p.main.v AS v JOIN main.t USING (id) WHERE v.x = t.x"
+            ).fetchall()
+        return int(found[0][0])
+
+    with pytest.raises(SystemExit, match=r'view "v" must read masks only.*"noise_mask" is a macro of the database'):
+        publish("planted.db")
+    with duckdb.connect(path) as con:
+        con.execute("DROP MACRO TABLE noise_mask")
+    assert publish("masked.db") == 0
+    with duckdb.connect(path) as con:
+        con.execute('CREATE MACRO masked."*"(a, b) AS 0')
+    with pytest.raises(duckdb.Error, match=r'DROP MACRO "owner"."masked"."\*";'):
+        publish("refused.db")
+
+
 def test_a_missing_secret_ends_the_program() -> None:
     ran = subprocess.run([*APP, "owner.db"], capture_output=True, text=True, check=False, timeout=60)
     assert (ran.stdout, ran.returncode) == ("", 2)

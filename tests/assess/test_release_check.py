@@ -306,6 +306,7 @@ def test_a_group_whose_rows_find_no_original_is_not_passed(grouped: duckdb.DuckD
     grouped.execute("UPDATE ranges SET id = id + 10000 WHERE id = 7")
     assert found_of(grouped, "'ranges', conf=['age'], key='id'")["ungeneralised"] == (None, False)
 
+
 NORMAL = "sqrt(-2 * ln((1 + hash(i) % 100000) / 100001)) * cos(6.28318 * (hash(i + 1000000) % 100000) / 100000)"
 OTHER = NORMAL.replace("hash(i", "hash(-i")
 RELATIONS = {

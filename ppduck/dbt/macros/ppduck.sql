@@ -125,11 +125,11 @@
 
 
 {% macro ppduck_ask(task, request) -%}
-  {%- if run_query("select 1 from duckdb_functions() where function_name = 'ppduck_dbt'").rows | length == 0 -%}
+  {%- if run_query("select 1 from system.main.duckdb_functions() where database_name = 'system' and function_name = 'ppduck_dbt'").rows | length == 0 -%}
     {%- do exceptions.raise_compiler_error(
         'ppduck is not loaded: add "plugins: [{module: ppduck.dbt}]" to output "' ~ target.name ~ '" in profiles.yml.') -%}
   {%- endif -%}
-  {%- set asked = "select ppduck_dbt('" ~ task ~ "', " ~ ppduck_quoted(tojson(request)) ~ ")" -%}
+  {%- set asked = "select system.main.ppduck_dbt('" ~ task ~ "', " ~ ppduck_quoted(tojson(request)) ~ ")" -%}
   {%- set answer = fromjson(run_query(asked).rows[0][0]) -%}
   {%- if answer.error -%}
     {%- do exceptions.raise_compiler_error(answer.error) -%}

@@ -1,0 +1,67 @@
+"""The temporary macros through which SQL reaches ppduck, on each connection that is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import duckdb
+
+from ppduck.plan import plain, syntax
+from ppduck.plan import sqlbuild as sql
+from ppduck.plan.registry import Function, PlainMacro
+
+PLAN = "ppduck_plan"
+PLAN_TYPES = ["VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR[]", "VARCHAR"]
+
+
+def statements(wanted: Sequence[Function], udf: Callable[[str], str], connection: str) -> list[str]:
+    """What makes the macros of some functions; ``connection`` tells the planner who is asking."""
+    own = tuple(function.name for function in wanted if isinstance(function, PlainMacro))
+    return [*(_plain(own) if own else ()), *(_planned(each, udf(PLAN), connection) for each in wanted)]
+
+
+def _planned(function: Function, plan: str, connection: str) -> str:
+    """The table macro of a function: its arguments' texts go to the planner, its answer to query()."""
+    # Every parameter has a default here, so that it is ppduck that says which one is missing.
+    names = [sql.render(sql.name(parameter.name)) for parameter in function.parameters]
+    takes = ", ".join(f"{name} := NULL" for name in names)
+    texts = ", ".join(f"system.main.alias(CASE WHEN false THEN {name} END)" for name in names)
+    place = ", ".join(
+        f"system.main.{each}" for each in ("current_database()", "current_schema()", "current_setting('search_path')")
+    )
+    told = (
+        f"{_text(function.name)}, {_text(connection)}, system.main.list_value({place}), "
+        f"CAST(system.main.list_value({texts}) AS VARCHAR[]), {syntax.PROBE}"
+    )
+    return (
+        f"CREATE OR REPLACE TEMP MACRO {function.name}({takes}) AS TABLE "
+        f"FROM system.main.query(system.main.{plan}({told}))"
+    )
+
+
+@cache
+def own_syntax() -> tuple[str, ...]:
+    """What DuckDB makes of the expressions that are probed, where there are no macros."""
+    with duckdb.connect() as con:
+        [found] = con.execute(f"SELECT {syntax.PARTS}").fetchall()
+    return tuple(found)
+
+
+def _plain(wanted: Sequence[str]) -> list[str]:
+    """What makes these plain macros; those that ppduck has a method of its own for are left out."""
+    own, builtins = _known()
+    return plain.as_temporary(own, wanted, builtins)
+
+
+@cache
+def _known() -> tuple[list[str], frozenset[str]]:
+    """The statements of the file of macros, and the names of DuckDB's functions."""
+    with duckdb.connect() as con:
+        own = [statement.query for statement in con.extract_statements(plain.text())]
+        names = con.execute("SELECT DISTINCT function_name FROM duckdb_functions()").fetchall()
+    return own, frozenset(name.casefold() for (name,) in names)
+
+
+def _text(text: str) -> str:
+    return sql.render(sql.text(text))
