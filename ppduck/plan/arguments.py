@@ -192,7 +192,8 @@ def read_arguments(
     for parameter in parameters:
         value = given.get(parameter.name)
         if value is None:
-            _miss(faults, parameter)
+            if parameter.default is None:
+                faults.add(f"parameter {parameter.name!r} is missing: {parameter.doc}.")
             continue
         try:
             result[parameter.name] = parameter.read(value)
@@ -203,14 +204,15 @@ def read_arguments(
 
 
 def read_texts(function: str, parameters: Sequence[Parameter], texts: Sequence[str | None]) -> dict[str, str]:
-    """The given arguments as SQL by parameter name, for a function that judges their values itself."""
+    """The given arguments as SQL by parameter name, for a function that judges their values itself.
+
+    One that is required and not given goes as NULL: the function says that it is missing.
+    """
     faults = Faults(function)
     given = _named(faults, parameters, texts)
-    for parameter in parameters:
-        if parameter.name not in given:
-            _miss(faults, parameter)
     faults.raise_if_any()
-    return {name: body.sql(dialect="duckdb") for name, (body, _) in given.items()}
+    required = {parameter.name: "NULL" for parameter in parameters if parameter.default is None}
+    return required | {name: body.sql(dialect="duckdb") for name, (body, _) in given.items()}
 
 
 def _named(faults: Faults, parameters: Sequence[Parameter], texts: Sequence[str | None]) -> dict[str, _Argument]:
@@ -228,11 +230,6 @@ def _named(faults: Faults, parameters: Sequence[Parameter], texts: Sequence[str 
         else:
             given[name] = argument
     return given
-
-
-def _miss(faults: Faults, parameter: Parameter) -> None:
-    if parameter.default is None:
-        faults.add(f"parameter {parameter.name!r} is missing: {parameter.doc}.")
 
 
 def _shown(value: Any) -> str:
