@@ -25,7 +25,7 @@ FROM release LIMIT 5;
 
 -- 4. The certificate: no mean, covariance or correlation has moved.
 SELECT statistic, count(*) AS compared, max(abs(difference)) < 1e-9 AS same
-FROM moments_check('customers', 'release')
+FROM moments_check('customers', 'release', key='id')
 GROUP BY ALL ORDER BY ALL;
 
 -- 5. So any linear analysis comes out the same ...

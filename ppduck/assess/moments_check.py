@@ -27,7 +27,7 @@ COMPARE_TYPES = (["VARCHAR[]", *_SIDE, *_SIDE], f"{_ROW}[]")
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     original, masked = (_source(catalog, given[name]) for name in ("original", "release"))
-    features = _shared(catalog, original, masked, given.get("conf"))
+    features = _shared(catalog, original, masked, given.get("conf"), given.get("key", []))
     statement = sql.Statement()
     sides: list[sql.Expr] = []
     for side, source in (("original", original), ("masked", masked)):
@@ -46,22 +46,28 @@ def _source(catalog: Catalog, given: str) -> Source:
     return source
 
 
-def _shared(catalog: Catalog, original: Source, masked: Source, named: list[str] | None) -> list[Feature]:
-    """What is compared: the columns that both have, categories level by level."""
+def _shared(
+    catalog: Catalog, original: Source, masked: Source, named: list[str] | None, key: list[str]
+) -> list[Feature]:
+    """What is compared: the columns that both have, categories level by level; those of the key only if named."""
     faults = Faults(NAME, original.label)
-    for name in named or []:
-        for source in (original, masked):
-            if source.find(name) is None:
-                known = [column.name for column in source.columns or ()]
-                faults.add(
-                    f"columns names {quoted(name)}, which {quoted(source.label)} does not have.{near_miss(name, known)}"
-                )
+    for parameter, names in (("conf", named or []), ("key", key)):
+        for name in names:
+            for source in (original, masked):
+                if source.find(name) is None:
+                    known = [column.name for column in source.columns or ()]
+                    faults.add(
+                        f"{parameter} names {quoted(name)}, which {quoted(source.label)} does not have."
+                        f"{near_miss(name, known)}"
+                    )
     faults.raise_if_any()
+    keys = {folded(name) for name in key}
     wanted = {folded(name) for name in named} if named is not None else None
     both = [
         column
         for column in original.columns or ()
-        if masked.find(column.name) and (wanted is None or folded(column.name) in wanted)
+        if masked.find(column.name)
+        and (folded(column.name) not in keys if wanted is None else folded(column.name) in wanted)
     ]
     for column in both:
         other = masked.find(column.name)
@@ -176,7 +182,18 @@ FUNCTION = register(
         (
             Parameter("original", arguments.words, "the table before masking"),
             Parameter("release", arguments.words, "the table after masking"),
-            Parameter("conf", arguments.columns, "which columns to compare; by default all that both have", "NULL"),
+            Parameter(
+                "conf",
+                arguments.columns,
+                "which columns to compare; by default all that both have, but the key",
+                "NULL",
+            ),
+            Parameter(
+                "key",
+                arguments.columns,
+                "the columns that identify a row, whose relations masks do not keep and which are not compared",
+                "NULL",
+            ),
         ),
         plan,
         "Means, covariances and correlations of two tables side by side; differences in units of the original's sd.",

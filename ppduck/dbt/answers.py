@@ -108,7 +108,7 @@ def _release(request: Request) -> dict[str, Any]:
     statement = f'select rule, "limit", "value", meaning\nfrom {release_check.NAME}({tables}{told})\nwhere not passed'
     if _wants_moments(given["moments"], rule):
         tolerance = TOLERANCE if given["tolerance"] is None else given["tolerance"]
-        statement += f"\nunion all\n{_lost_moments(tables, _compared(request, conf, nonconf), float(tolerance))}"
+        statement += f"\nunion all\n{_lost_moments(tables, _compared(request, conf, nonconf), key, float(tolerance))}"
     readable = (_in_from(both[0]), _in_from(both[1]))
     copied = copies(readable, request["columns"], _names(conf), _names(key)) if request.get("columns") else None
     return {"sql": statement + (f"\nunion all\n{copied}" if copied else ""), "tables": readable}
@@ -161,8 +161,8 @@ def _wants_moments(given: bool | None, rule: Rule | None) -> bool:
     return bool(given) if given is not None else rule is not None and rule.keeps_moments
 
 
-def _lost_moments(tables: str, named: Sequence[str] | None, tolerance: float) -> str:
-    columns = f", conf := {literal(named)}" if named is not None else ""
+def _lost_moments(tables: str, named: Sequence[str] | None, key: Any, tolerance: float) -> str:
+    columns = f", conf := {literal(named)}" if named is not None else f", key := {literal(key)}"
     rows, moment = (
         literal(f"{what} (moments_check)")
         for what in (

@@ -4,6 +4,7 @@ from ppduck.randomized import (
     anonymity,
     association_measures,
     attribute_disclosure,
+    counting,
     independence_test,
     loglinear_fit,
     loglinear_models,
@@ -39,6 +40,7 @@ _SOLVERS = (
 # What DuckDB is taught to call: name, function, types of arguments, type of the result.
 UDFS = [
     (mechanism.CHECK, mechanism.check, *mechanism.CHECK_TYPES),
+    (counting.CHECK, counting.check, *counting.CHECK_TYPES),
     *((module.SOLVE, module.solve, *module.SOLVE_TYPES) for module in _SOLVERS),
 ]
 

@@ -22,7 +22,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
-from ppduck.randomized import cells, linking
+from ppduck.randomized import cells, counting, linking
 from ppduck.randomized.cells import Cells
 from ppduck.randomized.conditioning import warn
 from ppduck.randomized.design import LEVELS, MATRIX, P, by_folded_name, checked_matrix, normalised
@@ -116,15 +116,15 @@ def _per_cell(counted: Cells, qi: int) -> str:
         *counted.decoded("_pp_first")[:qi],
         sql.named(sql.raw(f'list_extract([{attributes}], 1 + "_pp_attribute")'), "attribute"),
         sql.named(sql.raw(f'CASE "_pp_attribute" {values} END'), "value"),
-        *(sql.named(_shown(counted, name), name) for name in _NUMBERS),
+        *(sql.named(_shown(name), name) for name in _NUMBERS),
     ]
     return sql.select(shown, '"_pp_risks"') + ' ORDER BY "_pp_attribute", "_pp_qi", "_pp_value"'
 
 
-def _shown(counted: Cells, name: str) -> sql.Expr:
-    """Rows are counted in whole numbers, weights need not be."""
+def _shown(name: str) -> sql.Expr:
+    """Rows are counted in whole numbers."""
     value = sql.column(f"_pp_{name}")
-    return sql.cast(value, "BIGINT") if name == "n" and counted.count is None else value
+    return sql.cast(value, "BIGINT") if name == "n" else value
 
 
 def _per_maximum(counted: Cells, qi: int) -> str:
@@ -133,7 +133,7 @@ def _per_maximum(counted: Cells, qi: int) -> str:
         f'SELECT list_extract([{attributes}], 1 + "_pp_attribute") AS "attribute", max("_pp_risk") AS "max_risk", '
         'max("_pp_unmasked") AS "unmasked", max("_pp_minimum") AS "minimum", '
         'sum("_pp_risk" * "_pp_n") / sum("_pp_n") AS "mean_risk", '
-        f'CAST(sum("_pp_n") AS {"BIGINT" if counted.count is None else "DOUBLE"}) AS "records", '
+        'CAST(sum("_pp_n") AS BIGINT) AS "records", '
         'count(*) AS "cells" FROM "_pp_risks" GROUP BY "_pp_attribute" ORDER BY "_pp_attribute"'
     )
 
@@ -229,7 +229,7 @@ FUNCTION = register(
                 "every cell, every record or the maximum",
                 "'cell'",
             ),
-            cells.COUNT,
+            counting.COUNT,
             LEVELS,
             linking.ON_NULL,
         ),

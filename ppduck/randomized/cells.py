@@ -21,6 +21,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.ranges import Range
+from ppduck.randomized import counting
 from ppduck.randomized.conditioning import is_invertible, warn
 from ppduck.randomized.design import LEVELS, MATRIX, Attribute, P
 from ppduck.randomized.published import Published, unchanged
@@ -41,7 +42,6 @@ CONFIDENCE = Parameter("confidence", arguments.number(Range(0.5, 0.999999)), "th
 RANGE = Parameter(
     "range", arguments.choice("normal", "chebyshev"), "ranges by the normal law or by Chebyshev", "'normal'"
 )
-COUNT = Parameter("count", arguments.words, "a column of whole numbers: how many rows each row stands for", "NULL")
 TARGET = Parameter(
     "target",
     arguments.choice("population", "table"),
@@ -100,12 +100,14 @@ class Cells:
             "table": self.published.source.label,
             "columns": [attribute.described() for attribute in self.published.attributes],
             "most": self.most,
-            "count": self.count,
             **own,
         }
         statement = before or sql.Statement()
         statement.step("_pp_views", unchanged(self.published), materialized=True)
         statement.step("_pp_cells", self._counted(names), materialized=True)
+        if self.count is not None:
+            told = (self.published.function, self.published.source.label, self.count, self.published.source.sql)
+            statement.step("_pp_counts", counting.checked(*told, "_pp_cells"), materialized=True)
         statement.step("_pp_levels", self._levels(names), materialized=True)
         statement.step("_pp_placed", self._placed(names), materialized=False)
         answer = sql.call(
@@ -140,9 +142,7 @@ class Cells:
     def _count(self) -> sql.Expr:
         if self.count is None:
             return sql.call("count", exp.Star())
-        count = exp.TryCast(this=sql.column(self.count), to=exp.DataType.build("DOUBLE"))
-        # NaN goes through the sum to where it is refused.
-        return sql.call("fsum", sql.call("coalesce", count, sql.double(sql.text("nan"))))
+        return sql.call("coalesce", sql.call("fsum", counting.as_number(self.count)), sql.number(0.0))
 
     def _null_is_level(self, attribute: Attribute) -> bool:
         if attribute.levels is not None:
@@ -164,7 +164,8 @@ class Cells:
     def _placed(self, names: Sequence[str]) -> str:
         """Every cell's number, NULL where one of its values is no level; at least one row, so that sizes arrive."""
         lists = [sql.column(name.replace("_pp_a", "_pp_l")) for name in names]
-        number = 'CAST("_pp_ok" AS DOUBLE)'
+        # Both are 0, or an error.
+        number = 'CAST("_pp_ok" AS DOUBLE)' if self.count is None else 'CAST("_pp_ok" + "_pp_counted" AS DOUBLE)'
         for name, levels, attribute in zip(names, lists, self.published.attributes, strict=True):
             size, value = f"len({sql.render(levels.copy())})", sql.render(sql.column(name))
             place = f"list_position({sql.render(levels.copy())}, {value})"
@@ -182,7 +183,8 @@ class Cells:
             *lists,
             *(sql.column(name) for name, _ in self.also),
         ]
-        return sql.select(columns, '"_pp_levels" CROSS JOIN "_pp_views" LEFT JOIN "_pp_cells" ON true')
+        checked = '"_pp_views"' if self.count is None else '"_pp_views" CROSS JOIN "_pp_counts"'
+        return sql.select(columns, f'"_pp_levels" CROSS JOIN {checked} LEFT JOIN "_pp_cells" ON true')
 
     def decoded(self, number: str) -> list[sql.Expr]:
         """The levels of a cell's number, under the names of the columns."""
@@ -224,7 +226,6 @@ def reconstruction(
     placed = [(n, c) for n, c in zip(numbers or (), counts or (), strict=True) if n is not None and c is not None]
     if not any(count != 0 for _, count in placed):
         raise faults.refuse("there are no rows in which all of the columns are present; nothing can be reconstructed.")
-    refuse_weights(faults, spec, [count for _, count in placed])
     refuse_many_cells(faults, sizes, spec["most"])
     matrices = [_matrix(column, size, faults) for column, size in zip(spec["columns"], sizes, strict=True)]
     faults.raise_if_any()
@@ -233,11 +234,6 @@ def reconstruction(
     return Reconstruction(
         table.reshape(*sizes), tuple(m for m in matrices if m is not None), spec.get("target", "population")
     )
-
-
-def refuse_weights(faults: Faults, spec: dict[str, Any], counts: Sequence[float]) -> None:
-    if not all(0 <= count < np.inf for count in counts):
-        raise faults.refuse(f"count {quoted(spec['count'])} holds NULL, a negative number or what is no number.")
 
 
 def estimated(spec: dict[str, Any], found: Reconstruction, method: str) -> Array:

@@ -27,7 +27,7 @@ from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, register
-from ppduck.randomized import cells, tables
+from ppduck.randomized import cells, counting, tables
 
 NAME = "independence_test"
 SOLVE = "ppduck_independence_test"
@@ -122,7 +122,7 @@ FUNCTION = register(
             Parameter("b", arguments.words, "the second column"),
             Parameter("given", arguments.columns, "columns within whose levels independence is tested", "NULL"),
             tables.RANDOMIZED,
-            cells.COUNT,
+            counting.COUNT,
             Parameter("significance", arguments.number(Range(1e-6, 0.5)), "the level of the test", "0.05"),
             Parameter(
                 "power",

@@ -17,7 +17,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.randomized import tables
-from ppduck.randomized.cells import Cells, refuse_weights
+from ppduck.randomized.cells import Cells
 from ppduck.randomized.design import DesignReader
 from ppduck.randomized.published import known_levels
 from ppduck.values import Array
@@ -83,7 +83,6 @@ def cells_that_occur(
             "'drop' to leave them out (their NULL would be published as it is)."
         )
     arrived = [(n, c) for n, c in zip(numbers or (), counts or (), strict=True) if n is not None and c is not None]
-    refuse_weights(faults, spec, [count for _, count in arrived])
     kept = [place for place, (_, count) in enumerate(arrived) if count > 0]
     placed = [arrived[place][0] for place in kept]
     if not placed:

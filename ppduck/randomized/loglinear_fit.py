@@ -25,7 +25,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
-from ppduck.randomized import cells, models, tables
+from ppduck.randomized import cells, counting, models, tables
 from ppduck.randomized.conditioning import warn
 from ppduck.values import Array, folded
 
@@ -53,7 +53,7 @@ RECONSTRUCT = Parameter(
     "fit the rows as they are, or the table before randomization: clipped at zero, or by maximum likelihood",
     "'no'",
 )
-SHARED = (tables.RANDOMIZED, cells.COUNT, RECONSTRUCT, *cells.DESIGN)
+SHARED = (tables.RANDOMIZED, counting.COUNT, RECONSTRUCT, *cells.DESIGN)
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:

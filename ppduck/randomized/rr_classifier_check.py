@@ -20,7 +20,7 @@ from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
-from ppduck.randomized import cells, tables
+from ppduck.randomized import cells, counting, tables
 from ppduck.values import Array
 
 NAME = "rr_classifier_check"
@@ -122,7 +122,7 @@ FUNCTION = register(
             Parameter("columns", arguments.columns, "the attributes that a class is predicted by"),
             Parameter("class", arguments.words, "the column of the class"),
             tables.RANDOMIZED,
-            cells.COUNT,
+            counting.COUNT,
             *cells.DESIGN,
         ),
         plan,

@@ -27,7 +27,7 @@ from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
 from ppduck.plan.registry import Function, register
-from ppduck.randomized import cells, tables
+from ppduck.randomized import cells, counting, tables
 from ppduck.randomized.rr_association import known, measure_error
 from ppduck.values import Array
 
@@ -158,7 +158,7 @@ FUNCTION = register(
             Parameter(
                 "randomized", arguments.choice("both", "a", "b"), "which of the two columns were randomized", "'both'"
             ),
-            cells.COUNT,
+            counting.COUNT,
         ),
         plan,
         "What measures on randomized rows say of the original where p is not known, and on which condition.",

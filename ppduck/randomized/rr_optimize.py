@@ -27,7 +27,7 @@ from ppduck.plan.catalog import Catalog
 from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, register
 from ppduck.plan.roles import resolve_columns
-from ppduck.randomized import cells, linking
+from ppduck.randomized import cells, counting, linking
 from ppduck.randomized.design import LEVELS
 from ppduck.values import Array
 
@@ -209,7 +209,7 @@ FUNCTION = register(
                 "the share of records that must be within the limit",
                 "1",
             ),
-            cells.COUNT,
+            counting.COUNT,
             LEVELS,
             linking.ON_NULL,
         ),

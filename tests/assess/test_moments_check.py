@@ -46,6 +46,17 @@ def test_exact_release_has_no_difference(customers: duckdb.DuckDBPyConnection) -
     }  # fmt: skip
 
 
+def test_the_key_is_not_compared_unless_it_is_named(customers: duckdb.DuckDBPyConnection) -> None:
+    customers.execute("CREATE TABLE release AS FROM egadp_mask('customers', conf=['x1', 'x2'], key='id')")
+    compared = "SELECT DISTINCT column_a FROM moments_check('customers', 'release', {}) WHERE statistic = 'mean'"
+    without = {name for (name,) in customers.execute(compared.format("key='ID'")).fetchall()}
+    assert "id" not in without
+    assert {"s1", "s2", "x1", "x2"} <= without
+    assert customers.execute(compared.format("conf=['id'], key='id'")).fetchall() == [("id",)]
+    with pytest.raises(duckdb.InvalidInputException, match='key names "od", which "customers" does not have'):
+        customers.execute(compared.format("key='od'"))
+
+
 def test_nulls_are_left_out_row_by_row(customers: duckdb.DuckDBPyConnection) -> None:
     customers.execute("UPDATE customers SET x1 = NULL WHERE id < 100")
     customers.execute("CREATE TABLE release AS FROM egadp_mask('customers', conf=['x1', 'x2'])")
@@ -70,7 +81,7 @@ def test_a_broken_release_is_not_certified(customers: duckdb.DuckDBPyConnection,
         ("'customers', 'texts'", r'there is no numeric column that "texts" has too; columns in both: "name"'),
         (
             "'customers', 'customers', conf=['x9']",
-            r'columns names "x9", which "customers" does not have. Did you mean "x1"',
+            r'conf names "x9", which "customers" does not have. Did you mean "x1"',
         ),
         ("'customers'", "parameter 'release' is missing"),
         ("'customers', '(SELECT * REPLACE (x1::VARCHAR AS x1) FROM customers)'", r'column "x1" is of type VARCHAR in'),

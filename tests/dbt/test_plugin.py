@@ -117,7 +117,7 @@ def test_questions_of_the_macros() -> None:
     statement = json.loads(answer("release", json.dumps(request)))["sql"]
     masked = "'(select * from (select * from \"m\" where true) dbt_subquery)'"
     assert f"release_check('o', {masked}, conf := ['x'], key := 'id', limits := {{'linkage': 0.1}})" in statement
-    assert f"moments_check('o', {masked})" in statement
+    assert f"moments_check('o', {masked}, key := 'id')" in statement
     assert "copy:" not in statement
     there = request | {
         "columns": [{"id": "INTEGER", "x": "DOUBLE", "y": "DOUBLE"}, {"id": "INTEGER", "x": "DOUBLE", "z": "DOUBLE"}]

@@ -1,0 +1,59 @@
+"""Counts of rows are whole numbers; fractions are refused, and what looks like a sampling weight is told of."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ppduck import PpduckWarning
+
+pytestmark = pytest.mark.core
+
+TAKING = [
+    "independence_test('t', 'a', 'b', count='n')",
+    "loglinear_fit('t', ['a','b'], 'a, b', count='n')",
+    "loglinear_models('t', ['a','b'], count='n')",
+    "rr_classifier_check('t', ['a'], class='b', randomized=['a'], count='n')",
+    "rr_conclusions('t', 'a', 'b', count='n')",
+    "attribute_disclosure('t', qi=['a'], sensitive='b', p={'a': 0.9}, count='n')",
+    "rr_optimize('t', qi=['a'], sensitive='b', tau=0.9, count='n')",
+]
+
+
+@pytest.fixture
+def counted(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    con.execute("CREATE TABLE t AS SELECT * FROM (VALUES (0, 0, 30), (0, 1, 10), (1, 0, 5), (1, 1, 40)) v(a, b, n)")
+    return con
+
+
+@pytest.mark.parametrize("call", TAKING)
+def test_counts_are_taken(counted: duckdb.DuckDBPyConnection, call: str) -> None:
+    assert counted.execute(f"FROM {call}").fetchall()
+
+
+@pytest.mark.parametrize("call", TAKING)
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [("2.5", "a fraction"), ("-1", "a negative number"), ("NULL", "NULL"), ("'inf'::DOUBLE", "no finite number")],
+)
+def test_what_is_no_count_is_refused(counted: duckdb.DuckDBPyConnection, call: str, value: str, kind: str) -> None:
+    counted.execute(f"CREATE OR REPLACE TABLE t AS SELECT a, b, CASE WHEN n = 5 THEN {value} ELSE n END AS n FROM t")
+    with pytest.raises(duckdb.InvalidInputException, match=f'"n", which holds {kind} in 1 of 4 rows'):
+        counted.execute(f"FROM {call}").fetchall()
+
+
+def test_sampling_weights_are_told_of(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
+    con.execute(f"CREATE TABLE adult AS FROM '{reference_data}/adult.parquet' LIMIT 5000")
+    call = "FROM independence_test('adult', 'sex', 'race', count='fnlwgt')"
+    with pytest.warns(PpduckWarning, match='count "fnlwgt" looks like a sampling weight'):
+        con.execute(call).fetchall()
+
+
+def test_a_table_of_counts_is_not(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
+    con.execute(f"CREATE TABLE coil AS FROM '{reference_data}/coil_binary_counts.parquet'")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert con.execute("FROM independence_test('coil', 'A', 'B', count='n')").fetchall()
