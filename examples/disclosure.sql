@@ -20,7 +20,7 @@ SELECT round(t, 3) AS t FROM t_closeness('patients', ['age', 'sex', 'region'], '
 CREATE TABLE design AS
 FROM rr_optimize('patients', qi=['age', 'sex', 'region'], sensitive='disease', l=3);
 
-SELECT "column", levels, round(p, 3) AS p, round(max_risk, 4) AS max_risk, max_risk < 1 / 3 + 1e-6 AS within FROM design;
+SELECT column_name, levels, round(p, 3) AS p, round(max_risk, 4) AS max_risk, max_risk < 1 / 3 + 1e-6 AS within FROM design;
 
 -- 4. The view that the public reads, with the p of step 3 rounded down, and its risk. (The seed makes this example
 --    repeatable; leave it out when you mean it.)

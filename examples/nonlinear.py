@@ -70,7 +70,7 @@ def show_what_holds(con: duckdb.DuckDBPyConnection) -> None:
     )
     con.sql(
         """
-        SELECT 'egadp: means and covariances are the original ones' AS what, max(abs(difference)) < 1e-9 AS holds
+        SELECT 'egadp: means and covariances are the original ones' AS what, max(abs(difference)) < 1e-9 AS passed
         FROM moments_check('store', 'egadp', conf=['s1', 's2', 'x1', 'x2'])
         UNION ALL
         SELECT 'egadp: the tent is gone', tent('egadp') < 0.02

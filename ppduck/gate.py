@@ -112,7 +112,7 @@ def release_verdict(
     Returns
     -------
     dict
-        ``passed``; ``rules``, a list of dictionaries with ``rule``, ``limit``, ``value``, ``passed`` and ``meaning``;
+        ``passed``; ``rules``, a list of dictionaries with ``rule``, ``passed``, ``value``, ``at_most`` and ``meaning``;
         what was asked; the versions of ppduck and DuckDB; the time.
 
     Example
@@ -130,9 +130,9 @@ def release_verdict(
     asked = given | {"limits": limits}
     arguments = ", ".join(f"{name} := {_literal(value)}" for name, value in asked.items() if value is not None)
     found = con.execute(
-        f'SELECT "rule", "limit", "value", "passed", "meaning" FROM temp.main.{release_check.NAME}({arguments})'
+        f'SELECT "rule", "passed", "value", "at_most", "meaning" FROM temp.main.{release_check.NAME}({arguments})'
     )
-    names = ("rule", "limit", "value", "passed", "meaning")
+    names = ("rule", "passed", "value", "at_most", "meaning")
     rules = [{name: _plain(value) for name, value in zip(names, row, strict=True)} for row in found.fetchall()]
     [(engine,)] = con.execute("SELECT system.main.version()").fetchall()
     return {
@@ -190,9 +190,9 @@ def _plain(value: Any) -> Any:
 def _failures(verdict: Mapping[str, Any]) -> str:
     failed = [rule for rule in verdict["rules"] if not rule["passed"]]
     told = "; ".join(
-        f"{rule['rule']} is {_shown(rule['value'])}, above its limit of {_shown(rule['limit'])}"
+        f"{rule['rule']} is {_shown(rule['value'])}, above its limit of {_shown(rule['at_most'])}"
         if rule["value"] is not None
-        else f"{rule['rule']} could not be measured, limit {_shown(rule['limit'])}"
+        else f"{rule['rule']} could not be measured, limit {_shown(rule['at_most'])}"
         for rule in failed
     )
     release = quoted(verdict["release"])

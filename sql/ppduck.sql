@@ -195,7 +195,7 @@ CREATE OR REPLACE MACRO chi2_independence(tbl, columns) AS TABLE
            THEN error('chi2_independence: column ' || _pp_ident(_pp_names(columns)[list_position(sizes, 1)])
                       || ' has a single level, and independence needs two or more. Leave the column out or widen the filter.')
            ELSE [
-             {measure: 'n', value: n},
+             {measure: 'rows', value: n},
              {measure: 'chi2', value: n * (observed + CASE WHEN met < list_product(sizes) THEN greatest(1 - covered, 0) ELSE 0 END)},
              {measure: 'g2', value: 2 * n * information},
              {measure: 'df', value: list_product(sizes) - 1 - list_sum(sizes) + len(sizes)}
@@ -309,8 +309,8 @@ CREATE OR REPLACE MACRO rr_privacy(p, levels, rho1 := 0.05) AS TABLE
               meaning: 'The least that a belief of rho1 can fall to after publication: far below rho1 is bad for privacy.'},
              {measure: 'reconstruction', value: kept * kept + (d - 1) * moved * moved,
               meaning: 'The chance of drawing the true value back from the published one, levels equally common: high is bad for privacy.'},
-             {measure: 'mask_privacy', value: 100 * (1 - kept * kept - (d - 1) * moved * moved),
-              meaning: 'The percentage of values that are not reconstructed so: high is good for privacy.'},
+             {measure: 'mask_privacy', value: 1 - kept * kept - (d - 1) * moved * moved,
+              meaning: 'The share of values that are not reconstructed so: high is good for privacy.'},
              {measure: 'condition', value: CASE WHEN abs(kept - 1 / d) < 1e-9 THEN CAST('infinity' AS DOUBLE) ELSE 1 / abs(kept - moved) END,
               meaning: 'How much estimates from the release magnify sampling error: high is bad for accuracy, 1 is best.'}
            ] END) AS line
@@ -354,9 +354,9 @@ CREATE OR REPLACE MACRO _pp_k_anonymity(origin, names, wanted) AS
           ELSE 'CAST(coalesce(sum(cell) FILTER (cell < ' || _pp_quoted_number(wanted) || '), 0) AS BIGINT)' END
   || ' AS below FROM _pp_seen) '
   || _pp_one_row('k_anonymity',
-       'k: smallest, "rows": n, groups: groups, mean_size: n / CAST(groups AS DOUBLE), unique_rows: single,'
+       'k: smallest, passed: below = 0, "rows": n, groups: groups, mean_size: n / CAST(groups AS DOUBLE), unique_rows: single,'
        || ' highest_risk: 1e0 / smallest, mean_risk: groups / CAST(n AS DOUBLE),'
-       || ' rows_below: below, holds: below = 0', '_pp_summed');
+       || ' rows_below: below', '_pp_summed');
 
 CREATE OR REPLACE MACRO k_anonymity(tbl, qi, k := NULL) AS TABLE
   -- Rows that are equal in all of qi form a group, and NULL is a value like others.
@@ -390,10 +390,10 @@ CREATE OR REPLACE MACRO _pp_l_diversity(origin, names, sensitive, wanted, factor
   || ' ELSE spread END AS spread), ' || _pp_quoted_number(wanted) || ' AS wanted, ' || _pp_quoted_number(factor)
   || ' AS factor FROM _pp_summed) '
   || _pp_one_row('l_diversity',
-       'distinct_l: fewest, entropy_l: spread, frequency_l: frequency, recursive_c: skew, "rows": n, groups: groups,'
-       || ' homogeneous_rows: alike, holds_distinct: fewest >= wanted, holds_entropy: spread >= wanted,'
-       || ' holds_frequency: frequency >= wanted - 1e-9,'
-       || ' holds_recursive: skew < factor', '_pp_rounded');
+       'distinct_l: fewest, entropy_l: spread, frequency_l: frequency, recursive_c: skew,'
+       || ' passed_distinct: fewest >= wanted, passed_entropy: spread >= wanted,'
+       || ' passed_frequency: frequency >= wanted - 1e-9, passed_recursive: skew < factor,'
+       || ' "rows": n, groups: groups, homogeneous_rows: alike', '_pp_rounded');
 
 CREATE OR REPLACE MACRO l_diversity(tbl, qi, sensitive, l := 2, c := NULL) AS TABLE
   -- recursive_c is the smallest c of r1 <= c (rl + ... + rm) in every group. The definition has < in place of <=,

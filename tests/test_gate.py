@@ -51,7 +51,7 @@ def test_a_good_release_passes_and_is_written_down(release: duckdb.DuckDBPyConne
     assert (verdict["ppduck"], verdict["duckdb"]) == (ppduck.__version__, f"v{duckdb.__version__}")
     assert before <= datetime.fromisoformat(verdict["time"]) <= datetime.now(UTC)
     assert {rule["rule"] for rule in verdict["rules"]} >= {"linkage", "r2_gain"}
-    assert set(verdict["rules"][0]) == {"rule", "limit", "value", "passed", "meaning"}
+    assert set(verdict["rules"][0]) == {"rule", "at_most", "value", "passed", "meaning"}
 
 
 def test_a_copy_is_refused_by_every_rule_it_fails(release: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_names_and_limits_are_quoted(release: duckdb.DuckDBPyConnection) -> None
     tables = ('"o\'d ""t"', '"o\'d ""r"')
     verdict = ppduck.assert_release(release, *tables, **names, limits={"r2": np.float64(0.99), "cc_gain": None})
     assert (verdict["conf"], verdict["key"]) == (["x'\"1"], ["k'1", "k\\2"])
-    assert verdict["rules"][0]["limit"] == 0.99
+    assert verdict["rules"][0]["at_most"] == 0.99
     with pytest.raises(duckdb.Error, match='limits names rule "r2\'\\): 1, ""x", which does not exist'):
         ppduck.release_verdict(release, "customers", "release", **CONF, limits={"r2'): 1, \"x": 1})
 

@@ -175,7 +175,7 @@ def independence(table: np.ndarray) -> dict[str, float]:
         margin = p.sum(axis=tuple(other for other in range(p.ndim) if other != axis))
         expected = np.multiply.outer(expected, margin)
     return {
-        "n": n,
+        "rows": n,
         "chi2": n * ((p - expected) ** 2 / expected).sum(),
         "g2": 2 * n * xlnx(p, expected).sum(),
         "df": table.size - 1 - sum(d - 1 for d in table.shape),
@@ -355,7 +355,7 @@ def test_independence_of_any_small_table(con: duckdb.DuckDBPyConnection, table: 
     for axis in range(table.ndim):
         assume(table.any(axis=tuple(other for other in range(table.ndim) if other != axis)).all())
     found = measures(con, f"chi2_independence('{rows_of(table)}', {list('abcd')[: table.ndim]})")
-    assert list(found) == ["n", "chi2", "g2", "df"]
+    assert list(found) == ["rows", "chi2", "g2", "df"]
     assert found == pytest.approx(independence(table), rel=1e-9, abs=1e-9)
 
 
@@ -374,7 +374,7 @@ def test_independence_of_seven_columns(con: duckdb.DuckDBPyConnection) -> None:
 def test_exact_independence_is_zero_whatever_the_size(con: duckdb.DuckDBPyConnection) -> None:
     table = 700 * np.multiply.outer(np.multiply.outer([3, 7], [1, 2, 6]), [4, 5])
     found = measures(con, f"chi2_independence('{rows_of(table)}', ['a', 'b', 'c'])")
-    assert found == {"n": 567000, "chi2": pytest.approx(0, abs=1e-20), "g2": pytest.approx(0, abs=1e-8), "df": 7}
+    assert found == {"rows": 567000, "chi2": pytest.approx(0, abs=1e-20), "g2": pytest.approx(0, abs=1e-8), "df": 7}
 
 
 # Reconstruction
@@ -539,7 +539,7 @@ def privacy(p: float, d: int, prior: float) -> dict[str, float]:
         "posterior_upper": gamma * prior / (gamma * prior + 1 - prior) if some_gamma else 1,
         "posterior_lower": prior / (prior + gamma * (1 - prior)),
         "reconstruction": back,
-        "mask_privacy": 100 * (1 - back),
+        "mask_privacy": 1 - back,
         "condition": np.linalg.cond(channel, 2),
     }
 
@@ -556,7 +556,7 @@ def test_privacy(con: duckdb.DuckDBPyConnection, p: float, d: int, prior: float)
 
 def test_privacy_of_two_levels_by_hand(con: duckdb.DuckDBPyConnection) -> None:
     assert measures(con, "rr_privacy(0.9, 2)") == close(
-        dict(zip(PRIVACY, [0.9, 9, math.log(9), 9, 0.45 / 1.4, 0.05 / 8.6, 0.82, 18, 1.25], strict=True))
+        dict(zip(PRIVACY, [0.9, 9, math.log(9), 9, 0.45 / 1.4, 0.05 / 8.6, 0.82, 0.18, 1.25], strict=True))
     )
 
 
@@ -672,7 +672,7 @@ def test_shell_association_of_a_csv_file(tmp_path: Path) -> None:
 def test_shell_independence(tmp_path: Path) -> None:
     table = np.random.default_rng(3).integers(0, 20, (2, 3, 2))
     rows = shell(f"FROM chi2_independence('{rows_of(table)}', ['a', 'b', 'c']);", tmp_path)
-    assert [row["measure"] for row in rows] == ["n", "chi2", "g2", "df"]
+    assert [row["measure"] for row in rows] == ["rows", "chi2", "g2", "df"]
     assert {row["measure"]: row["value"] for row in rows} == close(independence(table))
 
 

@@ -31,13 +31,13 @@ MOST_READS = 1000  # each is planned for itself
 FEWEST_ROWS = 3  # a line goes through any two
 DEFAULT_READS = 10
 COLUMNS = {
-    "column": "VARCHAR",
+    "column_name": "VARCHAR",
+    "passed": "BOOLEAN",
     "reads": "BIGINT",
     "r2_one": "DOUBLE",
     "r2_mean": "DOUBLE",
     "gain": "DOUBLE",
     "changed": "DOUBLE",
-    "holds": "BOOLEAN",
     "rows": "BIGINT",
     "meaning": "VARCHAR",
 }
@@ -154,8 +154,8 @@ def solve(
         one, mean = (float(explained(moments, [j], [of])[0]) for of in (q + j, 2 * q + j))
         share = float(changed[j]) / n
         rows.append({
-            "column": name, "reads": spec["reads"], "r2_one": one, "r2_mean": mean, "gain": mean - one,
-            "changed": share, "holds": share == 0 and mean - one <= ROUNDING, "rows": n, "meaning": MEANING,
+            "column_name": name, "reads": spec["reads"], "r2_one": one, "r2_mean": mean, "gain": mean - one,
+            "changed": share, "passed": share == 0 and mean - one <= ROUNDING, "rows": n, "meaning": MEANING,
         })  # fmt: skip
     return rows
 

@@ -34,9 +34,9 @@ SOLVE = "ppduck_canonical_security"
 COLUMNS = {
     "piece": "VARCHAR",
     "measure": "VARCHAR",
+    "passed": "BOOLEAN",
     "value": "DOUBLE",
     "tolerance": "DOUBLE",
-    "holds": "BOOLEAN",
     "rows": "BIGINT",
     "meaning": "VARCHAR",
 }
@@ -60,7 +60,7 @@ def _conditions(piece: Piece) -> list[dict[str, Any]]:
         moments = Moments.of(np.column_stack([fitted, piece.x, piece.y]))
         return _rows(piece, moments, q, len(s), "E(conf | nonconf)")
     found = _rows(piece, piece.moments, piece.p, piece.n, "nonconf")
-    if all(row["holds"] is not False for row in found) or piece.curved is None:
+    if all(row["passed"] is not False for row in found) or piece.curved is None:
         return found
     curved = piece.curved
     return _rows(piece, curved.moments, curved.p, curved.n, "nonconf with E(conf | nonconf)")
@@ -88,7 +88,7 @@ def _measured(piece: Piece, moments: Moments, p: int, n: int, told: str) -> Iter
     def row(measure: str, value: float, meaning: str, most: float | None = None) -> dict[str, Any]:
         return {
             "piece": piece.label, "measure": measure, "value": value, "tolerance": most,
-            "holds": None if most is None else value <= most, "rows": n, "meaning": meaning,
+            "passed": None if most is None else value <= most, "rows": n, "meaning": meaning,
         }  # fmt: skip
 
     yield row("cc_x_s", by_s, f"how well {told} tells conf, before anything is released")

@@ -29,13 +29,13 @@ NAME = "equivalence_test"
 SOLVE = "ppduck_equivalence_test"
 COLUMNS = {
     "test": "VARCHAR",
+    "passed": "BOOLEAN",
     "estimate": "DOUBLE",
     "lower": "DOUBLE",
     "upper": "DOUBLE",
     "target": "DOUBLE",
     "smallest_region": "DOUBLE",
     "region": "DOUBLE",
-    "passed": "BOOLEAN",
     "significance": "DOUBLE",
     "rows": "BIGINT",
     "meaning": "VARCHAR",

@@ -22,7 +22,7 @@ from ppduck.plan.roles import FEW_LEVELS, Roles, assign
 from ppduck.randomized.mechanism import RandomizingMask, resolve
 
 NAME = "mask_explain"
-COLUMNS = ("column", "role", "note")
+COLUMNS = ("column_name", "role", "note")
 UNTOLD = ("secret",)  # an explanation needs none, and it would stand in the query's text
 Row = tuple[str | None, str, str]
 

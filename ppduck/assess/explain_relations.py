@@ -20,7 +20,7 @@ from ppduck.plan.relations import TRAINED, model_of, training_rows
 from ppduck.values import Array
 
 SOLVE = "ppduck_assumptions"
-COLUMNS = {"column": "VARCHAR", "role": "VARCHAR", "note": "VARCHAR"}
+COLUMNS = {"column_name": "VARCHAR", "role": "VARCHAR", "note": "VARCHAR"}
 TAKES, (GIVES, ARROW) = ["VARCHAR", "VARCHAR", "UBIGINT", "DOUBLE[]"], row_types(COLUMNS)
 
 
@@ -30,7 +30,7 @@ def statement(name: str, catalog: Catalog, given: dict[str, Any]) -> str:
     told = [sql.column(TRAINED, "_pp_models"), sql.column("_pp_sample", "_pp_training")]
     rows = frame.answer(frame.training(), SOLVE, ["_pp_models", "_pp_training"], told, COLUMNS)
     note = f"""concat('in the group ', "{GROUP}", ': ', "note")""" if frame.by else '"note"'
-    return f'SELECT "column", "role", {note} FROM ({rows})'
+    return f'SELECT "column_name", "role", {note} FROM ({rows})'
 
 
 def solve(specification: str, group: str | None, token: int, sample: Array | None) -> list[dict[str, Any]]:
@@ -46,7 +46,7 @@ def solve(specification: str, group: str | None, token: int, sample: Array | Non
     kind = "LS-SVM" if model.exact else f"LS-SVM by {len(model.landmarks)} Nyström landmarks"
     rows = [
         {
-            "column": name,
+            "column_name": name,
             "role": "model",
             "note": f"{kind} on {len(s)} rows: R² {model.r2[j]:.3f}, left out {model.r2_left_out[j]:.3f}, "
             f"{model.freedom[j]:.1f} degrees of freedom",
@@ -55,7 +55,7 @@ def solve(specification: str, group: str | None, token: int, sample: Array | Non
     ]
     rows += [
         {
-            "column": ", ".join(spec["conf"][j] for j in each.columns),
+            "column_name": ", ".join(spec["conf"][j] for j in each.columns),
             "role": "assumption",
             "note": f"{each.name}: {each.text}",
         }

@@ -46,12 +46,12 @@ ROUNDING = 1e-12
 DIRECTION = "lower is better: 0 is no loss"
 TERMS = ("values", "covariances", "variances", "correlations")
 _DEFINITION = {
-    "value": "100 * mean of |x - x'| / |x|",
-    "sd": "100 * mean of |x - x'| / (sqrt(2) * standard deviation of x)",
-    "covariances": "100 * mean of |v - v'| / |v| over all covariances and variances",
-    "variances": "100 * mean of |s - s'| / s over all variances",
-    "correlations": "100 * mean of |r - r'| over all pairs of columns",
-    "squared_error": "100 * SSE / SST: sum of (x - x')² by that of (x - mean)², mean over columns; beside the others",
+    "value": "mean of |x - x'| / |x|",
+    "sd": "mean of |x - x'| / (sqrt(2) * standard deviation of x)",
+    "covariances": "mean of |v - v'| / |v| over all covariances and variances",
+    "variances": "mean of |s - s'| / s over all variances",
+    "correlations": "mean of |r - r'| over all pairs of columns",
+    "squared_error": "SSE / SST: sum of (x - x')² by that of (x - mean)², mean over columns; beside the others",
 }
 SCALE = Parameter(
     "scale",
@@ -125,7 +125,7 @@ def _squared_error(squared: Array, total: Array, n: int) -> dict[str, Any]:
     """What microaggregation is judged by; a constant that changed counts 1."""
     of_columns = np.where(total > 0, squared / np.where(total > 0, total, 1.0), squared > 0)
     return {
-        "component": "squared_error", "value": 100 * float(of_columns.mean()),
+        "component": "squared_error", "value": float(of_columns.mean()),
         "zeros": int(((total == 0) & (squared > 0)).sum()), "rows": n, "direction": DIRECTION,
         "definition": _DEFINITION["squared_error"],
     }  # fmt: skip
@@ -201,9 +201,9 @@ def _rows(terms: dict[str, tuple[float, int] | None], n: int, scale: str) -> Ite
         if term is None:
             yield row(component, None, None, "one column has no pairs; left out of the mean")
         else:
-            yield row(component, 100 * term[0], term[1], definition)
+            yield row(component, term[0], term[1], definition)
     had = {component: term for component in TERMS if (term := terms[component]) is not None}
-    total = 100 * sum(value for value, _ in had.values()) / len(had)
+    total = sum(value for value, _ in had.values()) / len(had)
     *first, last = had
     definition = f"mean of {', '.join(first)} and {last}"
     yield row("information_loss", total, sum(zeros for _, zeros in had.values()), definition)
@@ -214,7 +214,7 @@ FUNCTION = register(
         NAME,
         (ORIGINAL, RELEASE, KEY, COMPARED, SCALE),
         plan,
-        "How far values, covariances, variances and correlations of a release are from the original's, in percent.",
+        "How far values, covariances, variances and correlations of a release are from the original's, as shares.",
         "Domingo-Ferrer & Torra 2001; Yancey, Winkler & Creecy 2002",
     )
 )

@@ -35,8 +35,8 @@ from ppduck.values import Array
 NAME = "interval_disclosure"
 SOLVE = "ppduck_interval_disclosure"
 COLUMNS = {
-    "column": "VARCHAR",
-    "window": "VARCHAR",
+    "column_name": "VARCHAR",
+    "kind": "VARCHAR",
     "share": "DOUBLE",
     "chance_share": "DOUBLE",
     "narrowest": "DOUBLE",
@@ -224,8 +224,8 @@ def _row(column: str, window: str, shares: Array, dealt: Array, n: int, percents
     )
     of_p = "" if window == "agreement" else f", mean over {widths}"
     return {
-        "column": column,
-        "window": window,
+        "column_name": column,
+        "kind": window,
         "share": float(np.mean(shares)),
         "chance_share": float(np.mean(dealt)),
         "narrowest": float(shares[0]),

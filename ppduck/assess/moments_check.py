@@ -20,7 +20,7 @@ NAME = "moments_check"
 COMPARE = "ppduck_compare"
 _SIDE = ["BIGINT", "DOUBLE[]", "DOUBLE[]", "DOUBLE[]"]
 _ROW = (
-    "STRUCT(statistic VARCHAR, column_a VARCHAR, column_b VARCHAR, original DOUBLE, masked DOUBLE, difference DOUBLE)"
+    "STRUCT(statistic VARCHAR, column_a VARCHAR, column_b VARCHAR, original DOUBLE, release DOUBLE, difference DOUBLE)"
 )
 COMPARE_TYPES = (["VARCHAR[]", *_SIDE, *_SIDE], f"{_ROW}[]")
 
@@ -171,7 +171,7 @@ def _row(
         "column_a": a,
         "column_b": b,
         "original": float(original),
-        "masked": float(masked),
+        "release": float(masked),
         "difference": float(difference),
     }
 

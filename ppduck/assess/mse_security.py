@@ -21,12 +21,12 @@ from ppduck.values import Array
 NAME = "mse_security"
 SOLVE = "ppduck_mse_security"
 COLUMNS = {
-    "column": "VARCHAR",
+    "column_name": "VARCHAR",
     "measure": "VARCHAR",
+    "passed": "BOOLEAN",
     "mse": "DOUBLE",
     "r2": "DOUBLE",
     "tolerance": "DOUBLE",
-    "holds": "BOOLEAN",
     "rows": "BIGINT",
     "meaning": "VARCHAR",
 }
@@ -71,13 +71,13 @@ def _conditions(found: Predicted, asked: float | None) -> Iterator[dict[str, Any
         missed = found.mse["s"] - found.mse[by]
         yield _row(found, measure, missed, missed * share, meaning) | {
             "tolerance": tolerance * share,
-            "holds": bool(missed <= tolerance),
+            "passed": bool(missed <= tolerance),
         }
 
 
 def _row(found: Predicted, measure: str, mse: float, r2: float, meaning: str) -> dict[str, Any]:
     return {
-        "column": found.column, "measure": measure, "mse": mse, "r2": r2, "tolerance": None, "holds": None,
+        "column_name": found.column, "measure": measure, "mse": mse, "r2": r2, "tolerance": None, "passed": None,
         "rows": found.n, "meaning": meaning,
     }  # fmt: skip
 

@@ -63,10 +63,10 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         inner = function_named(function).plan(catalog, shared | {"conf": list(of)} | more)
         return f"(SELECT {expression} FROM ({inner}){where})"
 
-    lost = value("information_loss", names, "value", " WHERE component = 'information_loss'")
+    lost = value("information_loss", names, "100 * value", " WHERE component = 'information_loss'")
     linked = value("record_linkage", known, "100 * linked_share")
     inside = value(
-        "interval_disclosure", known, "100 * share", " WHERE \"window\" = 'rank' AND \"column\" = 'all, on average'"
+        "interval_disclosure", known, "100 * share", " WHERE kind = 'rank' AND column_name = 'all, on average'"
     )
     likely = "NULL::DOUBLE"
     if given.get("probabilistic"):

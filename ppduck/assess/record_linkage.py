@@ -36,7 +36,7 @@ COLUMNS = {
     "linked": "DOUBLE",
     "linked_share": "DOUBLE",
     "chance_share": "DOUBLE",
-    "records": "BIGINT",
+    "rows": "BIGINT",
     "among": "BIGINT",
     "meaning": "VARCHAR",
 }
@@ -213,7 +213,7 @@ def _rows(records: Records) -> Iterator[dict[str, Any]]:
             "linked": float(found.sum()),
             "linked_share": float(found.mean()),
             "chance_share": 1 / records.n,
-            "records": len(found),
+            "rows": len(found),
             "among": records.n,
             "meaning": MEANING,
         }

@@ -28,7 +28,7 @@ NAME = "relationships"
 SOLVE = "ppduck_relationships"
 ALL = "(all nonconf)"
 COLUMNS = {
-    "column": "VARCHAR",
+    "column_name": "VARCHAR",
     "other": "VARCHAR",
     "relation": "VARCHAR",
     "linear_r2": "DOUBLE",
@@ -91,7 +91,7 @@ def pairs(spec: dict[str, Any], group: str | None, sample: Array | None) -> Iter
 def solve(specification: str, group: str | None, sample: Array | None) -> list[dict[str, Any]]:
     return [
         {
-            "column": pair.column,
+            "column_name": pair.column,
             "other": pair.other,
             "role": pair.role,
             "relation": pair.found.kind,

@@ -142,14 +142,14 @@ RULES = {
         "interval_disclosure",
         "share",
         "share of a conf column's values within rank windows around the masked ones, the largest",
-        "\"window\" = 'rank'",
+        "kind = 'rank'",
         chance=NEAR_BY_CHANCE,
     ),
     "agreement": Rule(
         "interval_disclosure",
         "share",
         "share of a category's values that are as they were, the largest",
-        "\"window\" = 'agreement'",
+        "kind = 'agreement'",
         of="categories",
     ),
     "unchanged": Rule(
@@ -164,7 +164,7 @@ RULES = {
     "information_loss": Rule(
         "information_loss",
         "value",
-        "information loss over conf, in percent",
+        "information loss over conf, a share",
         "component = 'information_loss'",
         most=math.inf,
     ),
@@ -265,9 +265,9 @@ def _hidden_rows(hidden: _grouped.Grouped, limits: dict[str, Limit]) -> list[str
 
 
 def _ordered(statement: sql.Statement, rows: list[str]) -> str:
-    passed = f'coalesce("value" <= "limit" + {ROUNDING!r}, false) AS "passed"'
+    passed = f'coalesce("value" <= "at_most" + {ROUNDING!r}, false) AS "passed"'
     return statement.finish(
-        f'SELECT "rule", "limit", "value", {passed}, "meaning" FROM ({" UNION ALL ".join(rows)}) ORDER BY "_pp_place"'
+        f'SELECT "rule", {passed}, "value", "at_most", "meaning" FROM ({" UNION ALL ".join(rows)}) ORDER BY "_pp_place"'
     )
 
 
@@ -331,7 +331,7 @@ def _columns(place: int, rule: str, limit: str, value: str, meaning: str) -> lis
     columns = {
         "_pp_place": sql.number(place),
         "rule": sql.text(rule),
-        "limit": sql.double(sql.raw(limit)),
+        "at_most": sql.double(sql.raw(limit)),
         "value": sql.double(sql.raw(value)),
         "meaning": sql.text(meaning),
     }

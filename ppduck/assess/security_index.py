@@ -28,7 +28,7 @@ from ppduck.values import Array, Moments
 NAME = "security_index"
 SOLVE = "ppduck_security_index"
 COLUMNS = {
-    "column": "VARCHAR",
+    "column_name": "VARCHAR",
     "security_index": "DOUBLE",
     "corr_masked": "DOUBLE",
     "verdict": "VARCHAR",
@@ -80,7 +80,7 @@ def solve(
         verdict, advice = _verdict(spec, j, security, more, sample)
         rows.append(
             {
-                "column": name,
+                "column_name": name,
                 "rows": n,
                 "security_index": security,
                 "corr_masked": (1 - security) / math.sqrt(1 + more),

@@ -33,9 +33,10 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     compared += [(column.name, f"_pp_a{j}", f"_pp_b{j}") for j, column in enumerate(pairs.categories)]
     rows = [_row(place, *names) for place, names in enumerate(compared)]
     return statement.finish(
-        f'SELECT "column", "unchanged", "share", "chance_share", {_EXCESS} AS "excess", {_TOLERANCE} AS "tolerance", '
-        f'"excess" <= "tolerance" AS "holds", "rows", "left_out", {sql.render(sql.text(MEANING))} AS "meaning" '
-        f'FROM ({" UNION ALL ".join(rows)}) ORDER BY "_pp_place"'
+        'SELECT "column_name", "excess" <= "tolerance" AS "passed", "excess", "tolerance", "unchanged", "share", '
+        f'"chance_share", "rows", "left_out", {sql.render(sql.text(MEANING))} AS "meaning" '
+        f'FROM (SELECT *, {_EXCESS} AS "excess", {_TOLERANCE} AS "tolerance" FROM ({" UNION ALL ".join(rows)})) '
+        'ORDER BY "_pp_place"'
     )
 
 
@@ -54,7 +55,7 @@ def _row(place: int, name: str, before: str, after: str) -> str:
     met = f"(SELECT coalesce(sum(c_x::DOUBLE * c_y), 0) AS met FROM {' JOIN '.join(sides)} USING (v))"
     counted = f"(SELECT count(*) AS n, count(*) FILTER (x = y) AS same FROM {both})"
     return (
-        f'SELECT {place} AS "_pp_place", {sql.render(sql.text(name))} AS "column", same AS "unchanged", '
+        f'SELECT {place} AS "_pp_place", {sql.render(sql.text(name))} AS "column_name", same AS "unchanged", '
         'same / nullif(n, 0) AS "share", met / nullif(n, 0) / nullif(n, 0) AS "chance_share", n AS "rows", '
         f'"_pp_matched" - n AS "left_out" FROM {counted} CROSS JOIN {met} CROSS JOIN "_pp_check"'
     )

@@ -39,12 +39,12 @@ SOLVE = "ppduck_utility_check"
 COLUMNS = {
     "kind": "VARCHAR",
     "item": "VARCHAR",
+    "passed": "BOOLEAN",
     "original": "DOUBLE",
-    "masked": "DOUBLE",
+    "release": "DOUBLE",
     "difference": "DOUBLE",
     "slope_region": "DOUBLE",
     "tolerance": "DOUBLE",
-    "holds": "BOOLEAN",
     "rows": "BIGINT",
     "meaning": "VARCHAR",
 }
@@ -106,8 +106,8 @@ def _row(
     if difference is None and original == masked:
         difference = 0.0
     return {
-        "kind": kind, "item": item, "original": original, "masked": masked, "difference": difference,
-        "slope_region": None, "tolerance": limit, "holds": difference is not None and abs(difference) <= limit,
+        "kind": kind, "item": item, "original": original, "release": masked, "difference": difference,
+        "slope_region": None, "tolerance": limit, "passed": difference is not None and abs(difference) <= limit,
         "rows": sides.n, "meaning": meaning,
     }  # fmt: skip
 
@@ -204,9 +204,9 @@ def _relationship(sides: Told, item: str, models: Models, by: Sequence[int]) -> 
     else:
         meaning += "; slope_region: how far original fitted values are from rising one to one with masked ones"
     return {
-        "kind": "relationship", "item": item, "original": models.r2[0], "masked": models.r2[1],
+        "kind": "relationship", "item": item, "original": models.r2[0], "release": models.r2[1],
         "difference": models.r2[1] - models.r2[0], "slope_region": slope.smallest_region, "tolerance": REGION,
-        "holds": none or slope.passed, "rows": sides.n, "meaning": meaning,
+        "passed": none or slope.passed, "rows": sides.n, "meaning": meaning,
     }  # fmt: skip
 
 

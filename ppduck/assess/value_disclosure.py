@@ -20,7 +20,7 @@ from ppduck.values import Array
 NAME = "value_disclosure"
 SOLVE = "ppduck_value_disclosure"
 COLUMNS = {
-    "column": "VARCHAR",
+    "column_name": "VARCHAR",
     "r2_s": "DOUBLE",
     "r2_y": "DOUBLE",
     "r2_sy": "DOUBLE",
@@ -44,7 +44,7 @@ def _row(found: Predicted) -> dict[str, Any]:
     by_s, by_y, by_sy = (found.r2(by) for by in ("s", "y", "sy"))
     gain = by_sy - by_s
     return {
-        "column": found.column,
+        "column_name": found.column,
         "r2_s": by_s,
         "r2_y": by_y,
         "r2_sy": by_sy,

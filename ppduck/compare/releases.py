@@ -85,7 +85,7 @@ class Original:
     def parameters(self, l: float) -> dict[str, float]:  # noqa: E741
         """The keep probabilities of the quasi-identifiers for a risk of at most 1/l."""
         rows = self.con.execute(
-            f"SELECT \"column\", p FROM rr_optimize('original', {self._named}, l := {l}, randomize := 'qi')"
+            f"SELECT column_name, p FROM rr_optimize('original', {self._named}, l := {l}, randomize := 'qi')"
         ).fetchall()
         return {str(name): float(p) for name, p in rows}
 

@@ -105,7 +105,7 @@ def _release(request: Request) -> dict[str, Any]:
     told = "".join(f", {name} := {literal(value)}" for name, value in asked.items() if value is not None)
     both = _as_table(original), _as_table(request["masked"])
     tables = ", ".join(map(literal, both))
-    statement = f'select rule, "limit", "value", meaning\nfrom {release_check.NAME}({tables}{told})\nwhere not passed'
+    statement = f'select rule, at_most, "value", meaning\nfrom {release_check.NAME}({tables}{told})\nwhere not passed'
     if _wants_moments(given["moments"], rule):
         tolerance = TOLERANCE if given["tolerance"] is None else given["tolerance"]
         statement += f"\nunion all\n{_lost_moments(tables, _compared(request, conf, nonconf), key, float(tolerance))}"

@@ -96,7 +96,7 @@ def _arm(name: str, confidential: str, values: tuple[str, str, str], types: tupl
         f") as most, greatest({RANKED!r}, own_r + 1e-9) as most_r\nfrom ({figures}) where n > 0"
     )
     return (
-        f'select {rule} as rule, case when kappa > most then most else most_r end::double as "limit", '
+        f"select {rule} as rule, case when kappa > most then most else most_r end::double as at_most, "
         f'case when kappa > most then kappa else r end::double as "value", '
         f"case when kappa > most then {equal} else {ranks} end as meaning\n"
         f"from ({judged}) where coalesce(kappa > most, false) or coalesce(r > most_r, false)"

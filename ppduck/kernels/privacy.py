@@ -27,7 +27,7 @@ class Privacy:
 
     @property
     def mask_privacy(self) -> float:
-        return 100.0 * (1.0 - self.reconstruction)
+        return 1.0 - self.reconstruction
 
     def posterior_upper(self, rho1: float) -> float:
         """The most that any property of prior probability rho1 can come to (Evfimievski et al. 2003)."""

@@ -30,7 +30,7 @@ from ppduck.values import Array, folded
 
 NAME = "attribute_disclosure"
 SOLVE = "ppduck_attribute_disclosure"
-_NUMBERS = {"n": "DOUBLE", "unmasked": "DOUBLE", "qi_reconstruction": "DOUBLE", "reconstruction": "DOUBLE",
+_NUMBERS = {"rows": "DOUBLE", "unmasked": "DOUBLE", "qi_reconstruction": "DOUBLE", "reconstruction": "DOUBLE",
             "risk": "DOUBLE", "minimum": "DOUBLE"}  # fmt: skip
 _PLACES = ("qi", "attribute", "value")
 _FIELDS = ", ".join([*(f'"{name}" BIGINT[]' for name in _PLACES), *(f'"{n}" {t}[]' for n, t in _NUMBERS.items())])
@@ -124,7 +124,7 @@ def _per_cell(counted: Cells, qi: int) -> str:
 def _shown(name: str) -> sql.Expr:
     """Rows are counted in whole numbers."""
     value = sql.column(f"_pp_{name}")
-    return sql.cast(value, "BIGINT") if name == "n" else value
+    return sql.cast(value, "BIGINT") if name == "rows" else value
 
 
 def _per_maximum(counted: Cells, qi: int) -> str:
@@ -132,8 +132,8 @@ def _per_maximum(counted: Cells, qi: int) -> str:
     return (
         f'SELECT list_extract([{attributes}], 1 + "_pp_attribute") AS "attribute", max("_pp_risk") AS "max_risk", '
         'max("_pp_unmasked") AS "unmasked", max("_pp_minimum") AS "minimum", '
-        'sum("_pp_risk" * "_pp_n") / sum("_pp_n") AS "mean_risk", '
-        'CAST(sum("_pp_n") AS BIGINT) AS "records", '
+        'sum("_pp_risk" * "_pp_rows") / sum("_pp_rows") AS "mean_risk", '
+        'CAST(sum("_pp_rows") AS BIGINT) AS "rows", '
         'count(*) AS "cells" FROM "_pp_risks" GROUP BY "_pp_attribute" ORDER BY "_pp_attribute"'
     )
 

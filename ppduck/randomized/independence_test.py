@@ -34,9 +34,9 @@ SOLVE = "ppduck_independence_test"
 MOST_CELLS = 1_000_000
 _MOST_TO_RECONSTRUCT = 100_000
 _ROW = {
-    "chi2": "DOUBLE", "g2": "DOUBLE", "df": "BIGINT", "p_value": "DOUBLE", "p_value_g2": "DOUBLE", "n": "DOUBLE",
-    "least_expected": "DOUBLE", "partial_correlation": "DOUBLE", "valid": "BOOLEAN", "why": "VARCHAR",
-    "efficiency": "DOUBLE", "power_original": "DOUBLE", "power": "DOUBLE", "power_lost": "DOUBLE",
+    "chi2": "DOUBLE", "g2": "DOUBLE", "df": "BIGINT", "p_value": "DOUBLE", "p_value_g2": "DOUBLE", "rows": "DOUBLE",
+    "least_expected": "DOUBLE", "partial_correlation": "DOUBLE", "valid": "BOOLEAN",
+    "efficiency": "DOUBLE", "power_original": "DOUBLE", "power": "DOUBLE", "power_lost": "DOUBLE", "why": "VARCHAR",
 }  # fmt: skip
 _FIELDS = ", ".join(f'"{name}" {kind}' for name, kind in _ROW.items())
 SOLVE_TYPES = (cells.ARGUMENTS, f"STRUCT({_FIELDS})")
@@ -78,7 +78,7 @@ def solve(
         "df": test.df,
         "p_value": test.p_value,
         "p_value_g2": test.p_value_g2,
-        "n": found.n,
+        "rows": found.n,
         "least_expected": test.least_expected,
         "partial_correlation": independence.partial_correlation(found.counts) if binary else None,
         "valid": valid,

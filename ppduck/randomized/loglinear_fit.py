@@ -40,7 +40,7 @@ _FITTED_TO = {
 }
 _ROW = {
     "model": "VARCHAR", "chi2": "DOUBLE", "g2": "DOUBLE", "df": "BIGINT", "p_value": "DOUBLE", "p_value_g2": "DOUBLE",
-    "n": "DOUBLE", "fitted_to": "VARCHAR", "preserved": "BOOLEAN", "note": "VARCHAR",
+    "rows": "DOUBLE", "fitted_to": "VARCHAR", "preserved": "BOOLEAN", "note": "VARCHAR",
 }  # fmt: skip
 _FIELDS = ", ".join(f'"{name}" {kind}' for name, kind in _ROW.items())
 _LISTS = ", ".join(f'"{part}" DOUBLE[]' for part in CELL_PARTS)
@@ -172,7 +172,7 @@ class Fitter:
             "df": fitted.df,
             "p_value": fitted.p_value if tested else None,
             "p_value_g2": fitted.p_value_g2 if tested else None,
-            "n": fitted.n,
+            "rows": fitted.n,
             "fitted_to": _FITTED_TO[self.how],
             "preserved": kept,
             "note": self.note(model, kept),

@@ -34,7 +34,7 @@ from ppduck.values import Array
 NAME = "rr_optimize"
 SOLVE = "ppduck_rr_optimize"
 _ROW = (
-    'STRUCT("column" VARCHAR, "role" VARCHAR, "levels" BIGINT, "p" DOUBLE, "norm" DOUBLE, "max_risk" DOUBLE, '
+    'STRUCT("column_name" VARCHAR, "role" VARCHAR, "levels" BIGINT, "p" DOUBLE, "norm" DOUBLE, "max_risk" DOUBLE, '
     '"tau" DOUBLE, "beyond" DOUBLE, "objective" DOUBLE, "seconds" DOUBLE)'
 )
 # Beside the cells: rows with NULL, the levels as texts, the limit of each cell where a column tells it.
@@ -113,7 +113,7 @@ def solve(
         # A quasi-identifier concerns all sensitive attributes, a sensitive attribute itself.
         own = range(len(beyond)) if i < qi else [i - qi]
         rows.append({
-            "column": column["column"],
+            "column_name": column["column"],
             "role": "quasi-identifier" if i < qi else "sensitive",
             "levels": size,
             "p": float(found.ps[i]),

@@ -54,7 +54,7 @@ _MEANINGS = {
         "The chance of drawing the true value back from the published one, levels equally common: "
         "high is bad for privacy."
     ),
-    "mask_privacy": "The percentage of values that are not reconstructed so: high is good for privacy.",
+    "mask_privacy": "The share of values that are not reconstructed so: high is good for privacy.",
     "condition": "How much estimates from the release magnify sampling error: high is bad for accuracy, 1 is best.",
 }
 

@@ -4,7 +4,7 @@ With F the actual and R the reconstructed set of rules: ρ and γ are the mean r
 support and confidence over the rules in both, σ⁻ = |F − R|/|F| and σ⁺ = |R − F|/|F|, as shares;
 s-p and c-p count the pairs of R that stand in the wrong order although one of them is sure:
 ŝ₁ < ŝ₂, but s₁ > ŝ₁ₗ > s_min > s₂, and likewise for confidences (Guo 2010, section 3.2.4 and
-Table 3.3). ``by_lower`` and ``by_upper`` take R by the ends of the ranges instead of the estimates,
+Table 3.3). ``lower`` and ``upper`` take R by the ends of the ranges instead of the estimates,
 its candidates too.
 """
 
@@ -33,7 +33,7 @@ from ppduck.values import Array
 
 NAME = "rr_rules_accuracy"
 SOLVE = "ppduck_rr_rules_accuracy"
-_ROW = "STRUCT(measure VARCHAR, value DOUBLE, by_lower DOUBLE, by_upper DOUBLE, meaning VARCHAR)"
+_ROW = "STRUCT(measure VARCHAR, value DOUBLE, lower DOUBLE, upper DOUBLE, meaning VARCHAR)"
 SOLVE_TYPES = (["VARCHAR", *baskets.SIDE, *baskets.SIDE], f"{_ROW}[]")
 ORIGINAL = Parameter("original", arguments.words, "the baskets before randomization")
 RELEASE = replace(TBL, name="release")
@@ -116,7 +116,7 @@ def _mean(errors: Sequence[float]) -> float | None:
 
 
 def _row(measure: str, value: float | None, lower: float | None, upper: float | None, meaning: str) -> dict[str, Any]:
-    return {"measure": measure, "value": value, "by_lower": lower, "by_upper": upper, "meaning": meaning}
+    return {"measure": measure, "value": value, "lower": lower, "upper": upper, "meaning": meaning}
 
 
 FUNCTION = register(

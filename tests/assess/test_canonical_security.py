@@ -27,7 +27,7 @@ def values(ask: Ask, query: str) -> dict[str, float]:
 
 
 def verdicts(ask: Ask, query: str) -> dict[str, bool]:
-    return {row["measure"]: row["holds"] for row in ask(query) if row["holds"] is not None}
+    return {row["measure"]: row["passed"] for row in ask(query) if row["passed"] is not None}
 
 
 @pytest.fixture
@@ -95,8 +95,8 @@ def test_pieces_see_the_tent_that_a_line_does_not(con: duckdb.DuckDBPyConnection
     for piece in ("s1 < 40", "otherwise"):
         of_piece = {row["measure"]: row for row in rows if row["piece"] == piece}
         assert of_piece["cc_x_s"]["value"] == pytest.approx(0.983, abs=0.004)
-        assert of_piece["cc_gain"]["holds"]
-        assert of_piece["cc_excess"]["holds"]
+        assert of_piece["cc_gain"]["passed"]
+        assert of_piece["cc_excess"]["passed"]
 
 
 def test_egadp_keeps_both_conditions_to_the_last_digits(normal: duckdb.DuckDBPyConnection, ask: Ask) -> None:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.core
 
 def explained(con: duckdb.DuckDBPyConnection, arguments: str) -> list[tuple[str | None, str, str]]:
     relation = con.sql(f"FROM mask_explain({arguments})")
-    assert relation.columns == ["column", "role", "note"]
+    assert relation.columns == ["column_name", "role", "note"]
     return relation.fetchall()
 
 

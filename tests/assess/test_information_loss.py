@@ -27,12 +27,12 @@ def by_numpy(x: Matrix, y: Matrix, *, sd: bool = False) -> dict[str, float]:
     triangle, pairs = np.tril_indices(len(v)), np.tril_indices(len(v), -1)
     scale = np.sqrt(2) * x.std(axis=0, ddof=1) if sd else np.abs(x)
     terms = {
-        "values": 100 * np.mean(np.abs(x - y) / scale),
-        "covariances": 100 * np.mean((np.abs(v - w) / np.abs(v))[triangle]),
-        "variances": 100 * np.mean(np.abs(np.diag(v) - np.diag(w)) / np.diag(v)),
-        "correlations": 100 * np.mean(np.abs(r - s)[pairs]),
+        "values": np.mean(np.abs(x - y) / scale),
+        "covariances": np.mean((np.abs(v - w) / np.abs(v))[triangle]),
+        "variances": np.mean(np.abs(np.diag(v) - np.diag(w)) / np.diag(v)),
+        "correlations": np.mean(np.abs(r - s)[pairs]),
     }
-    error = 100 * np.mean(((x - y) ** 2).sum(axis=0) / ((x - x.mean(axis=0)) ** 2).sum(axis=0))
+    error = np.mean(((x - y) ** 2).sum(axis=0) / ((x - x.mean(axis=0)) ** 2).sum(axis=0))
     return {**terms, "information_loss": np.mean(list(terms.values())), "squared_error": error}
 
 
@@ -72,7 +72,7 @@ def test_egadp_loses_values_only(con: duckdb.DuckDBPyConnection, ask: Ask) -> No
     con.execute("CREATE OR REPLACE TABLE m AS FROM egadp_mask('t', conf=['x0', 'x1'], nonconf=['s'], key='id')")
     found = losses(ask)
     assert max(found[term] for term in ("covariances", "variances", "correlations")) < 1e-7
-    assert found["values"] > 1
+    assert found["values"] > 0.01
     assert found["information_loss"] == pytest.approx(found["values"] / 4)
 
 
@@ -94,13 +94,13 @@ def test_zeros_count_one_if_they_change(con: duckdb.DuckDBPyConnection, ask: Ask
     y = np.array([[0.0, 1], [9, 2], [5, 3], [5, 4]])
     put(con, x, y)
     found = {row["component"]: row for row in ask(CALL.format(""))}
-    assert found["values"]["value"] == pytest.approx(100 * (0 + 1 + 0.25 + 0) / 8)
+    assert found["values"]["value"] == pytest.approx((0 + 1 + 0.25 + 0) / 8)
     assert found["values"]["zeros"] == found["information_loss"]["zeros"] == 1
     assert found["values"]["definition"].endswith("; 1 that were 0 and changed count 1 each")
     assert found["covariances"]["zeros"] == 0
     # A value that is 0 weighs no more than others where the deviation is the measure.
     by_sd = {row["component"]: row for row in ask(CALL.format(", scale='sd'"))}
-    assert by_sd["values"]["value"] == pytest.approx(100 * 10 / (np.sqrt(2) * x[:, 0].std(ddof=1)) / 8)
+    assert by_sd["values"]["value"] == pytest.approx(10 / (np.sqrt(2) * x[:, 0].std(ddof=1)) / 8)
     assert by_sd["values"]["zeros"] == 0
 
 
@@ -111,24 +111,22 @@ def test_constant_columns_and_covariances_of_zero_count_like_zeros(con: duckdb.D
     other = x.copy()
     other[:, 2] = 0.2  # constant still: values alone are lost
     put(con, x, other)
-    assert losses(ask)["values"] == pytest.approx(100 / 3)
-    assert losses(ask) == pytest.approx(
-        {**NONE, "values": 100 / 3, "information_loss": 25 / 3, "squared_error": 100 / 3}
-    )
+    assert losses(ask)["values"] == pytest.approx(1 / 3)
+    assert losses(ask) == pytest.approx({**NONE, "values": 1 / 3, "information_loss": 1 / 12, "squared_error": 1 / 3})
     assert losses(ask, ", scale='sd'") == losses(ask)
     other[:, 2] = x[:, 0] + x[:, 1]
     put(con, x, other)
     found = {row["component"]: (row["value"], row["zeros"]) for row in ask(CALL.format(""))}
     # Of six covariances three were 0 by the constant and are not; that of the first two columns is 0 still.
-    assert found["covariances"] == (50.0, 3)
-    assert found["variances"] == (pytest.approx(100 / 3), 1)
-    assert found["correlations"] == (pytest.approx(200 / 3), 2)
+    assert found["covariances"] == (0.5, 3)
+    assert found["variances"] == (pytest.approx(1 / 3), 1)
+    assert found["correlations"] == (pytest.approx(2 / 3), 2)
     # The other way round, what has become constant has lost its variance, its covariances and its correlations.
     put(con, other, x)
     found = {row["component"]: (row["value"], row["zeros"]) for row in ask(CALL.format(""))}
-    assert found["covariances"] == (pytest.approx(50.0), 0)
-    assert found["variances"] == (pytest.approx(100 / 3), 0)
-    assert found["correlations"] == (pytest.approx(200 / 3), 0)
+    assert found["covariances"] == (pytest.approx(0.5), 0)
+    assert found["variances"] == (pytest.approx(1 / 3), 0)
+    assert found["correlations"] == (pytest.approx(2 / 3), 0)
 
 
 def test_one_column_has_no_correlations(con: duckdb.DuckDBPyConnection, ask: Ask) -> None:
@@ -171,7 +169,7 @@ def test_rank_swapped_census_loses_as_much_as_expected(
     # Swapped values are the same values.
     assert loss["variances"] < 1e-9
     found = [loss["information_loss"], *(by_numpy(original, other)["information_loss"] for other in others)]
-    assert abs(np.mean(found) - figure) < 3 * sd * np.sqrt(1 + 1 / 3)
+    assert abs(100 * np.mean(found) - figure) < 3 * sd * np.sqrt(1 + 1 / 3)
 
 
 @pytest.mark.parametrize(

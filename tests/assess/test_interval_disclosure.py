@@ -40,7 +40,7 @@ def by_hand(x: Matrix, y: Matrix, percents: Any = PERCENTS) -> dict[str, list[fl
 
 
 def shares(ask: Ask, more: str = "") -> dict[tuple[str, str], tuple[float, float, float]]:
-    return {(r["column"], r["window"]): (r["share"], r["narrowest"], r["widest"]) for r in ask(CALL.format(more))}
+    return {(r["column_name"], r["kind"]): (r["share"], r["narrowest"], r["widest"]) for r in ask(CALL.format(more))}
 
 
 def put(con: duckdb.DuckDBPyConnection, original: Matrix, masked: Matrix) -> None:
@@ -228,7 +228,8 @@ def test_chance_is_what_values_dealt_to_other_rows_give(con: duckdb.DuckDBPyConn
     insert(con, "dealt", ["x", "zeros"], rng.permuted(values, axis=0))
     for masked in ("original_", "dealt"):
         rows = {
-            (r["column"], r["window"]): r for r in ask(f"FROM interval_disclosure('original_', '{masked}', key='id')")
+            (r["column_name"], r["kind"]): r
+            for r in ask(f"FROM interval_disclosure('original_', '{masked}', key='id')")
         }
         # Of ranks 2·p %, less what the windows at either end lack.
         assert rows["x", "rank"]["chance_share"] == pytest.approx(

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.core
 def test_it_reports_numpys_moments(customers: duckdb.DuckDBPyConnection) -> None:
     customers.execute("CREATE TABLE release AS FROM noise_mask('customers', conf=['x1', 'x2'], level=0.5)")
     relation = customers.sql("FROM moments_check('customers', 'release', conf=['s1', 'x1', 'x2'])")
-    assert relation.columns == ["statistic", "column_a", "column_b", "original", "masked", "difference"]
+    assert relation.columns == ["statistic", "column_a", "column_b", "original", "release", "difference"]
     rows = {row[:3]: row[3:] for row in relation.fetchall()}
     tables = [matrix(customers, f"SELECT s1, x1, x2 FROM {table}") for table in ("customers", "release")]
     names = ["s1", "x1", "x2"]

@@ -32,9 +32,9 @@ def test_the_parts_are_those_of_the_other_functions(table: duckdb.DuckDBPyConnec
     [linked] = ask("FROM record_linkage('t', 'r', conf=['x1','x2'], key='id')")
     [lost] = ask("FROM information_loss('t', 'r', key='id') WHERE component = 'information_loss'")
     [inside] = ask(
-        "FROM interval_disclosure('t', 'r', conf=['x1','x2'], key='id') WHERE \"window\" = 'rank' AND \"column\" LIKE 'all%'"
+        "FROM interval_disclosure('t', 'r', conf=['x1','x2'], key='id') WHERE kind = 'rank' AND column_name LIKE 'all%'"
     )
-    assert found["IL"] == pytest.approx(lost["value"])
+    assert found["IL"] == pytest.approx(100 * lost["value"])
     assert found["DLD"] == pytest.approx(100 * linked["linked_share"])
     assert found["ID"] == pytest.approx(100 * inside["share"])
     assert found["score_simplified"] == pytest.approx(0.5 * found["IL"] + 0.25 * found["DLD"] + 0.25 * found["ID"])

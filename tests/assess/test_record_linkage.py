@@ -43,7 +43,7 @@ def test_it_agrees_with_brute_force(con: duckdb.DuckDBPyConnection, ask: Ask, ta
     assert row["linked"] == pytest.approx(brute_force(table, y), abs=1e-6)
     assert row["linked_share"] == pytest.approx(row["linked"] / 2000)
     assert row["chance_share"] == 1 / 2000
-    assert (row["records"], row["among"]) == (2000, 2000)
+    assert (row["rows"], row["among"]) == (2000, 2000)
     assert 0.05 < row["linked_share"] < 0.95
     [alone] = ask("FROM record_linkage('t', 'r', conf=['x2'], key='id')")
     assert alone["linked"] == pytest.approx(brute_force(table[:, [1]], y[:, [1]]), abs=1e-6)
@@ -131,7 +131,7 @@ def test_records_tell_keys_only_and_sum_to_the_count(
 
 def test_a_sample_seeks_some_records_among_all(con: duckdb.DuckDBPyConnection, ask: Ask, table: np.ndarray) -> None:
     [row] = ask("FROM record_linkage('t', 'r', key='id', sample=500)")
-    assert (row["records"], row["among"]) == (500, 2000)
+    assert (row["rows"], row["among"]) == (500, 2000)
     records = ask("FROM record_linkage('t', 'r', key='id', sample=500, detail='records')")
     assert sum(each["linked"] for each in records) == pytest.approx(row["linked"])
     whole = {each["id"]: each["linked"] for each in ask("FROM record_linkage('t', 'r', key='id', detail='records')")}
@@ -156,7 +156,7 @@ def test_order_and_threads_do_not_matter(con: duckdb.DuckDBPyConnection, ask: As
 def test_incomplete_pairs_are_left_out(con: duckdb.DuckDBPyConnection, ask: Ask, table: np.ndarray) -> None:
     con.execute("UPDATE t SET x1 = NULL WHERE id < 100; UPDATE r SET x2 = NULL WHERE id >= 1900")
     [row] = ask("FROM record_linkage('t', 'r', key='id')")
-    assert (row["records"], row["among"]) == (1800, 1800)
+    assert (row["rows"], row["among"]) == (1800, 1800)
 
 
 def test_probabilistic_linkage_finds_what_distance_finds(con: duckdb.DuckDBPyConnection, ask: Ask) -> None:
@@ -217,8 +217,8 @@ def test_keys_are_the_same_number_whatever_their_type(
     for type_ in ("DOUBLE", "DECIMAL(9, 2)", "VARCHAR", "UTINYINT"):
         other = f"(SELECT id::{type_} AS id, x1 FROM r WHERE id < 200)"
         [found] = ask(f"FROM record_linkage('(FROM t WHERE id < 200)', '{other}', conf=['x1'], key='id')")
-        assert found["records"] == 200
-    assert row["records"] == 2000
+        assert found["rows"] == 200
+    assert row["rows"] == 2000
 
 
 def test_a_key_that_is_spelt_in_two_ways_is_said_to_be(con: duckdb.DuckDBPyConnection) -> None:

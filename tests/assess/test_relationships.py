@@ -9,7 +9,7 @@ from tests.masks.store import make
 
 
 def kinds(con: duckdb.DuckDBPyConnection, call: str) -> dict[tuple[str, str], str]:
-    rows = con.execute(f'SELECT "column", other, relation FROM {call}').fetchall()
+    rows = con.execute(f'SELECT "column_name", other, relation FROM {call}').fetchall()
     return {(column, other): kind for column, other, kind in rows}
 
 
@@ -49,7 +49,7 @@ def test_columns_that_only_act_together_are_seen_together(shapes: duckdb.DuckDBP
 
 def test_pairs_of_confidential_columns_stand_once(shapes: duckdb.DuckDBPyConnection) -> None:
     rows = shapes.execute(
-        "SELECT \"column\", other, relation FROM relationships('shapes', conf=['line', 'power', 'tent'], nonconf=['t']) WHERE role = 'conf'"
+        "SELECT column_name, other, relation FROM relationships('shapes', conf=['line', 'power', 'tent'], nonconf=['t']) WHERE role = 'conf'"
     ).fetchall()
     pairs = {frozenset(row[:2]): row[2] for row in rows}
     assert len(rows) == len(pairs) == 3
@@ -61,7 +61,7 @@ def test_the_evidence_of_the_store(con: duckdb.DuckDBPyConnection) -> None:
     make(con, "MV1")
     row = con.execute(
         """SELECT relation, linear_r2, spearman, kernel_r2, rows, evidence
-           FROM relationships('store', conf=['x1', 'x2'], nonconf=['s1', 's2']) WHERE "column" = 'x1' AND other = 's1'"""
+           FROM relationships('store', conf=['x1', 'x2'], nonconf=['s1', 's2']) WHERE "column_name" = 'x1' AND other = 's1'"""
     ).fetchone()
     assert row is not None
     kind, linear, spearman, kernel, rows, evidence = row

@@ -28,7 +28,7 @@ DIRECT = {
     "unchanged": "SELECT max(excess) FROM unchanged_values('t', '{0}', conf=['x1', 'x2'], key='id')",
     "r2_gain": "SELECT max(gain) FROM value_disclosure('t', '{0}', conf=['x1', 'x2'], key='id')",
     "r2": "SELECT max(r2_sy) FROM value_disclosure('t', '{0}', conf=['x1', 'x2'], key='id')",
-    "interval": "SELECT max(share) FROM interval_disclosure('t', '{0}', conf=['x1', 'x2'], key='id') WHERE \"window\" = 'rank'",
+    "interval": "SELECT max(share) FROM interval_disclosure('t', '{0}', conf=['x1', 'x2'], key='id') WHERE kind = 'rank'",
     "averaging": "SELECT max(gain) FROM averaging_attack('t', '{0}', conf=['x1', 'x2'], key='id')",
     "information_loss": "SELECT value FROM information_loss('t', '{0}', conf=['x1', 'x2'], key='id') WHERE component = 'information_loss'",
     "mean": "SELECT max(abs(difference)) FROM moments_check('t', '{0}', conf=['x1', 'x2']) WHERE statistic = 'mean'",
@@ -54,13 +54,13 @@ def verdicts(rows: list[dict[str, Any]]) -> dict[str, bool]:
 def test_an_egadp_release_passes_and_a_copy_does_not(ask: Ask, release: str) -> None:
     rows = ask(CALL.format(release, ""))
     assert verdicts(rows) == dict.fromkeys(DEFAULTS, True)
-    assert list(rows[0]) == ["rule", "limit", "value", "passed", "meaning"]
+    assert list(rows[0]) == ["rule", "passed", "value", "at_most", "meaning"]
     assert all("lower is safer" in row["meaning"] for row in rows)
     copied = ask(CALL.format("t", ""))
     assert verdicts(copied) == dict.fromkeys(DEFAULTS, False)
     assert {row["rule"]: row["value"] for row in copied}["linkage"] == 1
     [row] = ask(CALL.format("t", ", limits={'r2': 0.99}"))
-    assert (row["rule"], row["limit"], row["passed"]) == ("r2", 0.99, False)
+    assert (row["rule"], row["at_most"], row["passed"]) == ("r2", 0.99, False)
     assert row["value"] == pytest.approx(1)
 
 
@@ -88,16 +88,16 @@ def test_what_chance_allows_can_be_asked_for_beside_limits(ask: Ask, release: st
         row["measure"]: row["tolerance"]
         for row in ask(f"FROM canonical_security('t', '{release}', conf=['x1', 'x2'], key='id')")
     }
-    assert (gain["limit"], excess["limit"]) == (tolerance["cc_gain"], tolerance["cc_excess"])
-    assert linkage["limit"] == 0.1
+    assert (gain["at_most"], excess["at_most"]) == (tolerance["cc_gain"], tolerance["cc_excess"])
+    assert linkage["at_most"] == 0.1
 
 
 def test_limits_may_be_a_map_or_a_parameter(con: duckdb.DuckDBPyConnection, ask: Ask, release: str) -> None:
     [row] = ask(CALL.format(release, ", limits=MAP {'r2': 1}"))
-    assert (row["rule"], row["limit"]) == ("r2", 1)
+    assert (row["rule"], row["at_most"]) == ("r2", 1)
     call = CALL.format(release, "").replace(")", ", limits := ?)")
     found = con.execute(call, [{"r2": 0.5}]).fetchall()
-    assert [row[:2] for row in found] == [("r2", 0.5)]
+    assert [(row[0], row[3]) for row in found] == [("r2", 0.5)]
 
 
 def test_a_view_is_also_held_to_the_attack_by_averaging(con: duckdb.DuckDBPyConnection, ask: Ask, release: str) -> None:
@@ -150,7 +150,7 @@ def test_rows_that_lack_a_value_do_not_hide_what_was_not_masked(
     )
     found = {row["rule"]: row for row in ask(CALL.format("half", ""))}
     assert found["left_out"]["value"] == pytest.approx(0.9)
-    assert (found["left_out"]["limit"], found["left_out"]["passed"]) == (0, False)
+    assert (found["left_out"]["at_most"], found["left_out"]["passed"]) == (0, False)
     assert found["unchanged"]["value"] == pytest.approx(0.9, abs=2e-3)
     assert not found["unchanged"]["passed"]
     linkage, left_out = ask(CALL.format("half", ", limits={'linkage': 1, 'left_out': 0.9}"))
@@ -175,7 +175,7 @@ def test_a_column_of_mostly_zeros_may_be_near_by_chance_but_no_nearer(con: duckd
     # What chance gives one column is no excuse for another.
     insert(con, "near", ["x1", "x2"], np.column_stack([mostly_zeros(), x2 + 0.1 * rng.normal(size=1000)]))
     row = {row["rule"]: row for row in ask(CALL.format("near", ""))}["interval"]
-    assert (row["limit"], row["passed"]) == (0.5, False)
+    assert (row["at_most"], row["passed"]) == (0.5, False)
 
 
 def test_a_few_rows_that_were_not_masked_are_found(con: duckdb.DuckDBPyConnection, ask: Ask) -> None:
@@ -204,7 +204,7 @@ def test_a_harmless_release_of_few_rows_may_gain_what_chance_gives(con: duckdb.D
     insert(con, "r", ["s1", "x1", "x2"], rng.normal(size=(100, 3)))
     [row] = [row for row in ask(CALL.format("r", "")) if row["rule"] == "r2_gain"]
     assert row["value"] > 0.01
-    assert row["limit"] > 0.01
+    assert row["at_most"] > 0.01
     assert row["passed"]
 
 

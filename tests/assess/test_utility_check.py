@@ -55,16 +55,16 @@ def test_the_store_is_explained_as_printed(con: duckdb.DuckDBPyConnection, ask: 
     for item, before, after in (("x1 | S", 0.9285, 0.9281), ("x1 | other X", 0.8573, 0.8565)):
         error = 2 * np.sqrt(before) * (1 - before) / np.sqrt(1000)
         assert found[item]["original"] == pytest.approx(before, abs=3 * np.sqrt(2) * error)
-        assert found[item]["masked"] == pytest.approx(after, abs=3 * np.sqrt(2) * error)
+        assert found[item]["release"] == pytest.approx(after, abs=3 * np.sqrt(2) * error)
         assert abs(found[item]["difference"]) < 3 * error
         assert found[item]["slope_region"] < 0.03
     assert found["x1 | S, other X"]["original"] == pytest.approx(found["x1 | S"]["original"], abs=0.01)
-    assert all(row["holds"] for row in found.values())
+    assert all(row["passed"] for row in found.values())
 
     spoilt = checked(ask, "store", "egadp", "conf='x1', nonconf=['s1','s2'], key='id', model='kernel'")
-    assert all(row["holds"] for row in of_kind(spoilt, "moment", "regression"))
-    assert spoilt["x1 | S"]["masked"] < 0.1 < 0.9 < spoilt["x1 | S"]["original"]
-    assert not spoilt["x1 | S"]["holds"]
+    assert all(row["passed"] for row in of_kind(spoilt, "moment", "regression"))
+    assert spoilt["x1 | S"]["release"] < 0.1 < 0.9 < spoilt["x1 | S"]["original"]
+    assert not spoilt["x1 | S"]["passed"]
 
 
 def test_six_classes_in_one_table(normal: duckdb.DuckDBPyConnection, ask: Ask) -> None:
@@ -97,7 +97,7 @@ def test_a_copy_keeps_everything(normal: duckdb.DuckDBPyConnection, ask: Ask, mo
     found = checked(ask, "wide", "copy", more)
     assert {row["difference"] for row in found.values()} == {0}
     assert {row["slope_region"] for row in of_kind(found, "relationship")} == {0}
-    assert all(row["holds"] for row in found.values())
+    assert all(row["passed"] for row in found.values())
 
 
 def test_egadp_keeps_what_it_promises(normal: duckdb.DuckDBPyConnection, ask: Ask) -> None:
@@ -106,18 +106,18 @@ def test_egadp_keeps_what_it_promises(normal: duckdb.DuckDBPyConnection, ask: As
     for row in of_kind(found, "moment", "regression", "relationship"):
         assert abs(row["difference"]) < 1e-9
     assert all(row["slope_region"] < 1e-9 for row in of_kind(found, "relationship"))
-    assert all(row["holds"] for row in found.values())
+    assert all(row["passed"] for row in found.values())
 
 
 def test_noise_is_seen_where_it_does_harm(normal: duckdb.DuckDBPyConnection, ask: Ask) -> None:
     normal.execute("CREATE TABLE r AS FROM noise_mask('t', conf=['x1','x2'], level=1.0, key='id', seed=1)")
     found = checked(ask, "t", "r")
-    assert found["mean of x1"]["holds"]
-    assert not found["sd of x1"]["holds"]
+    assert found["mean of x1"]["passed"]
+    assert not found["sd of x1"]["passed"]
     assert found["sd of x1"]["difference"] == pytest.approx(np.sqrt(2) - 1, abs=0.1)
-    assert not found["x1 on nonconf: R²"]["holds"]
-    assert not found["x1 at 99 %"]["holds"]
-    assert not found["x1 | other X"]["holds"]
+    assert not found["x1 on nonconf: R²"]["passed"]
+    assert not found["x1 at 99 %"]["passed"]
+    assert not found["x1 | other X"]["passed"]
 
 
 def test_no_relation_is_none_to_lose(normal: duckdb.DuckDBPyConnection, ask: Ask) -> None:
@@ -129,9 +129,9 @@ def test_no_relation_is_none_to_lose(normal: duckdb.DuckDBPyConnection, ask: Ask
     insert(normal, "c", ["s", "x"], np.column_stack([s, x + s]))
     row = checked(ask, "a", "b", "conf='x', key='id'")["x | S"]
     assert row["slope_region"] > 0.25
-    assert row["holds"]
+    assert row["passed"]
     assert "no relation" in row["meaning"]
-    assert not checked(ask, "a", "c", "conf='x', key='id'")["x | S"]["holds"]
+    assert not checked(ask, "a", "c", "conf='x', key='id'")["x | S"]["passed"]
 
 
 def test_chance_is_allowed_for(con: duckdb.DuckDBPyConnection, ask: Ask) -> None:
@@ -142,7 +142,7 @@ def test_chance_is_allowed_for(con: duckdb.DuckDBPyConnection, ask: Ask) -> None
         for name in "ab":
             insert(con, name, ["s", "x1", "x2"], rng.normal(size=(n, 3)) @ mixing)
         found = checked(ask, "a", "b", "conf=['x1','x2'], key='id', tolerance=0")
-        held += [row["holds"] for row in of_kind(found, "moment", "regression", "quantile")]
+        held += [row["passed"] for row in of_kind(found, "moment", "regression", "quantile")]
     assert 0.9 < np.mean(held) < 0.99
 
 
@@ -160,7 +160,7 @@ def test_it_is_what_numpy_computes(con: duckdb.DuckDBPyConnection, ask: Ask, see
 
     def assert_pair(item: str, before: float, after: float, unit: float = 1.0) -> None:
         row = found[item]
-        assert (row["original"], row["masked"]) == pytest.approx((before, after), rel=1e-6, abs=1e-7)
+        assert (row["original"], row["release"]) == pytest.approx((before, after), rel=1e-6, abs=1e-7)
         assert row["difference"] == pytest.approx((after - before) / unit, rel=1e-5, abs=1e-6)
 
     for j, name in enumerate(x):
@@ -189,7 +189,7 @@ def test_rows_with_null_are_left_out_and_order_says_nothing(normal: duckdb.DuckD
     found = checked(ask, "t", "r")
     assert {row["rows"] for row in found.values()} == {460}
     for item, row in expected.items():
-        numbers = [name for name in ("original", "masked", "difference", "slope_region") if row[name] is not None]
+        numbers = [name for name in ("original", "release", "difference", "slope_region") if row[name] is not None]
         assert [found[item][name] for name in numbers] == pytest.approx([row[name] for name in numbers], rel=1e-6)
 
 
@@ -200,8 +200,8 @@ def test_categories_are_told_level_by_level(customers: duckdb.DuckDBPyConnection
     for model in ("linear", "kernel"):
         found = checked(ask, "customers", "r", f"conf=['x1'], nonconf=['member','region'], key='id', model='{model}'")
         assert found["x1 on nonconf: region = north"]["original"] == pytest.approx(100, abs=2)
-        assert not found["x1 on nonconf: region = north"]["holds"]
-        assert not found["x1 | S"]["holds"]
+        assert not found["x1 on nonconf: region = north"]["passed"]
+        assert not found["x1 | S"]["passed"]
         assert found["mean of x1"]["difference"] == 0
 
 

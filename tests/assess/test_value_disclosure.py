@@ -68,7 +68,7 @@ def test_linear_shares_are_those_of_least_squares(con: duckdb.DuckDBPyConnection
     y = matrix(con, "SELECT x1, x2 FROM r ORDER BY id")
     for j, row in enumerate(ask(CALL.format("r", ""))):
         x, s = data[:, 2 + j], data[:, :2]
-        assert row["column"] == f"x{j + 1}"
+        assert row["column_name"] == f"x{j + 1}"
         assert row["rows"] == 200
         for name, by in (("r2_s", s), ("r2_y", y), ("r2_sy", np.column_stack([s, y]))):
             assert row[name] == pytest.approx(r_squared(x, by), abs=1e-9)

@@ -178,7 +178,7 @@ def test_leaks_fail_the_build(leaking: tuple[Path, str]) -> None:
     assert {"copied", "scaled"} <= tables(project)
     assert not {"late", "unseen"} & tables(project)
     with duckdb.connect(project.parent / DATABASE) as con:
-        stored = con.execute('SELECT rule, "limit", "value" FROM main_dbt_test__audit.copied_leaks').fetchall()
+        stored = con.execute('SELECT rule, at_most, "value" FROM main_dbt_test__audit.copied_leaks').fetchall()
     assert {rule for rule, _, _ in stored} == {"linkage", "cc_gain", "r2_gain", "interval", "unchanged"}
     assert all(value > limit for _, limit, value in stored)
 

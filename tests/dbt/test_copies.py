@@ -38,7 +38,7 @@ def found(
     statement = copies(("o", masked), (types(con, "o"), types(con, masked)), conf, key or ["id"])
     if statement is None:
         return {}
-    rows = con.execute(f'SELECT rule, "limit", "value", meaning FROM ({statement})').fetchall()
+    rows = con.execute(f'SELECT rule, at_most, "value", meaning FROM ({statement})').fetchall()
     assert all(value > limit for _, limit, value, _ in rows)
     return {rule: value for rule, _, value, _ in rows}
 

@@ -37,7 +37,7 @@ def test_reconstruction_probability_of_mask(share: float, p: float) -> None:
     r0 = (1 - p) * (1 - share) * (1 - p) / ones + p * (1 - share) * p / zeros
     found = privacy_of(uniform(p, 2), np.array([1 - share, share]))
     assert found.reconstruction == pytest.approx(share * r1 + (1 - share) * r0)
-    assert found.mask_privacy == pytest.approx(100 * (1 - found.reconstruction))
+    assert found.mask_privacy == pytest.approx(1 - found.reconstruction)
 
 
 @given(st.integers(0, 10**6), st.floats(0.01, 0.5))

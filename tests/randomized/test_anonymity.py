@@ -25,12 +25,12 @@ pytestmark = pytest.mark.core
 K_ANONYMITY = {
     **dict.fromkeys(("k", "rows", "groups"), "BIGINT"),
     **{"mean_size": "DOUBLE", "unique_rows": "BIGINT", "highest_risk": "DOUBLE", "mean_risk": "DOUBLE"},
-    **{"rows_below": "BIGINT", "holds": "BOOLEAN"},
+    **{"rows_below": "BIGINT", "passed": "BOOLEAN"},
 }
 L_DIVERSITY = {
     **{"distinct_l": "BIGINT", "entropy_l": "DOUBLE", "frequency_l": "DOUBLE", "recursive_c": "DOUBLE"},
     **dict.fromkeys(("rows", "groups", "homogeneous_rows"), "BIGINT"),
-    **dict.fromkeys(("holds_distinct", "holds_entropy", "holds_frequency", "holds_recursive"), "BOOLEAN"),
+    **dict.fromkeys(("passed_distinct", "passed_entropy", "passed_frequency", "passed_recursive"), "BOOLEAN"),
 }
 T_CLOSENESS = {"t": "DOUBLE", "mean_t": "DOUBLE", "rows": "BIGINT", "groups": "BIGINT", "measure": "VARCHAR"}
 
@@ -95,7 +95,7 @@ def anonymity(frame: pd.DataFrame, qi: list[str], k: int | None = None) -> dict[
         "highest_risk": 1 / sizes.min(),
         "mean_risk": float(np.mean(1 / np.repeat(sizes, sizes))),
         "rows_below": below,
-        "holds": None if k is None else bool((sizes >= k).all()),
+        "passed": None if k is None else bool((sizes >= k).all()),
     }
 
 
@@ -113,10 +113,10 @@ def diversity(
         "rows": len(frame),
         "groups": len(found),
         "homogeneous_rows": sum(int(r.sum()) for r in found if len(r) == 1),
-        "holds_distinct": all(len(r) >= wanted for r in found),
-        "holds_entropy": spread >= math.log(wanted) - 1e-9,
-        "holds_frequency": all(r[0] * wanted <= r.sum() * (1 + 1e-9) for r in found),
-        "holds_recursive": None if c is None else all(r[0] < c * r[wanted - 1 :].sum() for r in found),
+        "passed_distinct": all(len(r) >= wanted for r in found),
+        "passed_entropy": spread >= math.log(wanted) - 1e-9,
+        "passed_frequency": all(r[0] * wanted <= r.sum() * (1 + 1e-9) for r in found),
+        "passed_recursive": None if c is None else all(r[0] < c * r[wanted - 1 :].sum() for r in found),
     }
 
 
@@ -160,7 +160,7 @@ def uneven(rows: int = 300, seed: int = 5) -> pd.DataFrame:
 def test_the_published_table_is_4_anonymous_and_2_diverse(plain: duckdb.DuckDBPyConnection) -> None:
     assert line(plain, f"k_anonymity({text(PATIENTS)}, ['age'], k := 4)") == {
         **{"k": 4, "rows": 8, "groups": 2, "mean_size": 4, "unique_rows": 0, "highest_risk": 0.25, "mean_risk": 0.25},
-        **{"rows_below": 0, "holds": True},
+        **{"rows_below": 0, "passed": True},
     }
     assert line(plain, f"l_diversity({text(PATIENTS)}, ['age'], 'disease')") == {
         **{
@@ -173,10 +173,10 @@ def test_the_published_table_is_4_anonymous_and_2_diverse(plain: duckdb.DuckDBPy
         },
         **{
             "homogeneous_rows": 0,
-            "holds_distinct": True,
-            "holds_entropy": False,
-            "holds_frequency": False,
-            "holds_recursive": None,
+            "passed_distinct": True,
+            "passed_entropy": False,
+            "passed_frequency": False,
+            "passed_recursive": None,
         },
     }
     assert line(plain, f"t_closeness({text(PATIENTS)}, ['age'], 'disease')") == {
@@ -248,8 +248,8 @@ def test_equally_frequent_values_are_as_diverse_as_they_are_many(
     found = line(plain, f"l_diversity({rows}, ['a'], 's', l := {many})")
     assert found["distinct_l"] == found["entropy_l"] == many
     assert found["frequency_l"] == close(many)
-    assert found["holds_distinct"] is found["holds_entropy"] is True
-    assert line(plain, f"l_diversity({rows}, ['a'], 's', l := {many + 1})")["holds_entropy"] is False
+    assert found["passed_distinct"] is found["passed_entropy"] is True
+    assert line(plain, f"l_diversity({rows}, ['a'], 's', l := {many + 1})")["passed_entropy"] is False
 
 
 def test_recursive_diversity_is_strict(plain: duckdb.DuckDBPyConnection) -> None:
@@ -257,13 +257,13 @@ def test_recursive_diversity_is_strict(plain: duckdb.DuckDBPyConnection) -> None
     rows = text("(SELECT 1 AS a, unnest([1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 5]) AS s)")
     found = [line(plain, f"l_diversity({rows}, ['a'], 's', l := 2, c := {c})") for c in ("0.3", "0.3000001", "'0.2'")]
     assert [row["recursive_c"] for row in found] == [0.3] * 3
-    assert [row["holds_recursive"] for row in found] == [False, True, False]
+    assert [row["passed_recursive"] for row in found] == [False, True, False]
 
 
 def test_too_few_values_for_any_c(plain: duckdb.DuckDBPyConnection) -> None:
     rows = text("(SELECT unnest([1, 1, 1, 2]) AS a, unnest([1, 2, 2, NULL]) AS s)")
     found = line(plain, f"l_diversity({rows}, ['a'], 's', c := 1e300)")
-    assert (found["recursive_c"], found["holds_recursive"]) == (math.inf, False)
+    assert (found["recursive_c"], found["passed_recursive"]) == (math.inf, False)
     assert (found["distinct_l"], found["homogeneous_rows"], found["entropy_l"]) == (1, 1, 1)
 
 

@@ -74,7 +74,7 @@ def test_maxima_of_table_5_2(con: duckdb.DuckDBPyConnection, reference_data: Pat
         p = f"{{'education': {e}, 'marital_status': {m}, 'sex': {g}, 'race': {r}, 'workclass': {w}}}"
         for (table, rows), maximum in zip((("training", 30_162), ("adult", 45_222)), maxima, strict=True):
             found = con.execute(
-                f"SELECT max_risk, records FROM attribute_disclosure('{table}', qi={QI}, sensitive='workclass', p={p}, per='maximum')"
+                f"SELECT max_risk, rows FROM attribute_disclosure('{table}', qi={QI}, sensitive='workclass', p={p}, per='maximum')"
             ).fetchone()
             assert (round(found[0], 4), found[1]) == (maximum, rows)
 
@@ -83,7 +83,7 @@ def test_cells_records_and_maximum_agree(survey: duckdb.DuckDBPyConnection) -> N
     call = "attribute_disclosure('{}', qi=['gender','smoker'], sensitive=['disease','age10'], p={{'gender': 0.9, 'disease': 0.8}}, per='{}')"
     survey.execute("CREATE TABLE t AS SELECT *, age // 10 AS age10 FROM survey")
     cells = survey.execute(
-        f"SELECT gender, smoker, attribute, value, n, risk FROM {call.format('t', 'cell')}"
+        f"SELECT gender, smoker, attribute, value, rows, risk FROM {call.format('t', 'cell')}"
     ).fetchall()
     known = {(gender, smoker, attribute, value): (n, risk) for gender, smoker, attribute, value, n, risk in cells}
     assert len(known) == len(cells)
@@ -95,7 +95,7 @@ def test_cells_records_and_maximum_agree(survey: duckdb.DuckDBPyConnection) -> N
         assert one == known[gender, smoker, "disease", disease][1]
         assert two == known[gender, smoker, "age10", str(age)][1]
     for attribute, largest, mean, records in survey.execute(
-        f"SELECT attribute, max_risk, mean_risk, records FROM {call.format('t', 'maximum')}"
+        f"SELECT attribute, max_risk, mean_risk, rows FROM {call.format('t', 'maximum')}"
     ).fetchall():
         own = [each for key, each in known.items() if key[2] == attribute]
         assert (largest, records) == (max(risk for _, risk in own), 6000)
@@ -118,7 +118,7 @@ def test_the_domain_is_that_of_the_mask(con: duckdb.DuckDBPyConnection) -> None:
     assert by_enum == con.execute(told.format(text, ", levels={'g': ['u','v','w','x','y','z']}")).fetchone()[0]
     assert by_enum > con.execute(told.format(text, "")).fetchone()[0] + 0.01
     levels = con.execute(
-        "SELECT levels, max_risk FROM rr_optimize('t', qi='g', sensitive='s', tau=0.4) WHERE \"column\" = 'g'"
+        "SELECT levels, max_risk FROM rr_optimize('t', qi='g', sensitive='s', tau=0.4) WHERE column_name = 'g'"
     ).fetchone()
     assert levels == (6, pytest.approx(0.4, abs=1e-6))
     with pytest.raises(duckdb.InvalidInputException, match="rows hold a value that is none of the levels"):

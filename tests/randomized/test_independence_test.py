@@ -22,7 +22,7 @@ def test_one_row_of_answers(con: duckdb.DuckDBPyConnection) -> None:
     assert (found.chi2, found.g2) == pytest.approx((expected.statistic, likelihood.statistic))
     assert (found.df, found.p_value) == (1, pytest.approx(expected.pvalue, rel=1e-9))
     assert found.p_value_g2 == pytest.approx(likelihood.pvalue, rel=1e-9)
-    assert (found.n, found.least_expected) == (5822, pytest.approx(expected.expected_freq.min()))
+    assert (found["rows"], found.least_expected) == (5822, pytest.approx(expected.expected_freq.min()))
     assert found.partial_correlation == pytest.approx(np.sqrt(found.chi2 / 5822))
     assert bool(found.valid)
 

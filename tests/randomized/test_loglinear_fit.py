@@ -52,7 +52,7 @@ def test_rows_and_weights_agree(con: duckdb.DuckDBPyConnection) -> None:
     coil.table(con, "coil", "ADG", coil.ADG)
     con.execute("CREATE TABLE people AS SELECT A, D, G FROM coil, range(coil.n::INTEGER)")
     g2, n, p_value_g2 = con.execute(
-        "SELECT g2, n, p_value_g2 FROM loglinear_fit('coil', ['A','D','G'], model='A,D,G', count='n')"
+        "SELECT g2, rows, p_value_g2 FROM loglinear_fit('coil', ['A','D','G'], model='A,D,G', count='n')"
     ).fetchone()
     assert (n, p_value_g2) == (5822, pytest.approx(chi2.sf(g2, 4), rel=1e-9))
     weighed = con.execute("FROM loglinear_fit('coil', ['A','D','G'], model='AD,G', count='n')").fetchall()
@@ -103,7 +103,9 @@ def test_randomized_views_say_whether_a_model_is_preserved(con: duckdb.DuckDBPyC
         "CREATE TABLE clipped AS SELECT A, B, E, greatest(estimate, 0) AS w FROM rr_reconstruct('people_rr', ['A','B','E'])"
     )
     con.execute("CREATE TABLE scaled AS SELECT A, B, E, 5822 * w / (SELECT sum(w) FROM clipped) AS n FROM clipped")
-    by_hand = con.execute("SELECT chi2, n FROM loglinear_fit('scaled', ['A','B','E'], 'AB,AE', count='n')").fetchone()
+    by_hand = con.execute(
+        "SELECT chi2, rows FROM loglinear_fit('scaled', ['A','B','E'], 'AB,AE', count='n')"
+    ).fetchone()
     assert (clipped[2], 5822) == pytest.approx(by_hand)
 
 

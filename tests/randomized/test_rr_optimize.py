@@ -105,7 +105,7 @@ def small(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 def test_several_sensitive_columns_are_each_held_to_the_limit(small: duckdb.DuckDBPyConnection) -> None:
     rows = small.execute(
-        "SELECT \"column\", max_risk, p FROM rr_optimize('t', qi=['a','b'], sensitive=['s','s2'], tau=0.25)"
+        "SELECT column_name, max_risk, p FROM rr_optimize('t', qi=['a','b'], sensitive=['s','s2'], tau=0.25)"
     ).fetchall()
     assert [row[0] for row in rows] == ["a", "b", "s", "s2"]
     assert max(row[1] for row in rows) == pytest.approx(0.25, abs=1e-6)
@@ -128,7 +128,7 @@ def test_records_with_limits_of_their_own(small: duckdb.DuckDBPyConnection) -> N
     mixed = "(SELECT *, CASE WHEN id % 50 = 0 THEN 0.15 ELSE 0.6 END AS mine FROM t)"
     for sensitive in ("['s']", "['s2', 's']"):
         found = small.execute(
-            f"SELECT max(max_risk), max(beyond) FROM rr_optimize('{mixed}', qi=['a','b'], sensitive={sensitive}, tau='mine') WHERE \"column\" = 's'"
+            f"SELECT max(max_risk), max(beyond) FROM rr_optimize('{mixed}', qi=['a','b'], sensitive={sensitive}, tau='mine') WHERE column_name = 's'"
         ).fetchone()
         assert found == (pytest.approx(0.15, abs=0.02), 0)
     assert (

@@ -111,7 +111,7 @@
 {#- Runs a release check once: says which rules fail, and gives them as rows for dbt to count and store. -#}
 {% macro ppduck_told_failures(name, statement) -%}
   {%- set rows = [] -%}
-  {%- set found = run_query('select rule, "limit"::varchar, "value"::varchar, meaning from (' ~ statement ~ ')') -%}
+  {%- set found = run_query('select rule, at_most::varchar, "value"::varchar, meaning from (' ~ statement ~ ')') -%}
   {%- for rule, limit, value, meaning in found.rows -%}
     {%- set said = 'is ' ~ value ~ ', above its limit of ' ~ limit if value is not none else 'could not be measured' -%}
     {%- do log('ppduck_release on "' ~ name ~ '": ' ~ rule ~ ' ' ~ said ~ ': ' ~ meaning, info=true) -%}
@@ -119,7 +119,7 @@
                        ~ '::double, ' ~ ppduck_quoted(meaning) ~ ')') -%}
   {%- endfor -%}
   select * from (values {{ rows | join(', ') if rows else '(null::varchar, null::double, null::double, null::varchar)' }})
-    as failed(rule, "limit", "value", meaning)
+    as failed(rule, at_most, "value", meaning)
   {%- if not rows %} where false{% endif -%}
 {%- endmacro %}
 

@@ -1,0 +1,98 @@
+"""One shape of answers: what a function tells has the same name, the same unit and the same place in every other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+import ppduck
+from ppduck.assess import examples
+from ppduck.errors import PpduckWarning
+from ppduck.plan.registry import functions
+from tests.conftest import SECRET
+
+pytestmark = pytest.mark.core
+
+# A mask gives the table's own columns; these, what a query asks for.
+FREE = {function.name for function in functions() if function.name.endswith("_mask")} - {"recommend_mask"} | {
+    "egadp_plain",
+    "rr_query",
+}
+TOLD = [name for name in examples.EXAMPLES if name not in FREE]
+# Facts that are no verdicts: they have no limit that could be passed.
+FACTS = {
+    "independence_test": {"valid"},
+    "loglinear_fit": {"preserved"},
+    "loglinear_models": {"preserved", "best"},
+    "rr_classifier_check": {"chosen", "chosen_before", "preserved"},
+    "attribute_disclosure": {"smoker"},  # a column of the table
+}
+TEXTS = {"meaning", "why", "note", "definition", "advice", "evidence", "warning", "reference"}
+FIGURES = {"value", "share", "linked_share", "excess", "gain", "difference", "estimate", "risk", "mse", "r2", "k", "t"}
+FORMER = {
+    *("holds", "limit", "column", "window", "masked", "n", "records", "low", "high", "by_lower", "by_upper"),
+    *("percent", "minimum_rows", "s_low", "s_high", "c_low", "c_high"),
+}
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[duckdb.DuckDBPyConnection]:
+    with ppduck.connect(secret=SECRET) as con:
+        con.execute(examples.DEMO)
+        yield con
+
+
+@pytest.fixture(scope="module")
+def columns(demo: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
+    """Of every function, the names and types of what it tells."""
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PpduckWarning)
+        for name in TOLD:
+            described = demo.execute(f"DESCRIBE {examples.EXAMPLES[name]}").fetchall()
+            found[name] = {row[0]: row[1] for row in described}
+    return found
+
+
+def test_no_column_is_a_reserved_word(demo: duckdb.DuckDBPyConnection, columns: dict[str, dict[str, str]]) -> None:
+    found = demo.execute("SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'").fetchall()
+    reserved = {name for (name,) in found}
+    assert {"column", "limit", "window"} <= reserved
+    assert {name: set(own) & reserved for name, own in columns.items() if set(own) & reserved} == {}
+
+
+def test_every_verdict_is_called_passed(columns: dict[str, dict[str, str]]) -> None:
+    for name, own in columns.items():
+        verdicts = {column for column, kind in own.items() if kind == "BOOLEAN"} - FACTS.get(name, set())
+        assert {verdict for verdict in verdicts if verdict.partition("_")[0] != "passed"} == set(), name
+    assert sum("passed" in own for own in columns.values()) >= 8
+
+
+def test_no_column_has_a_former_name(columns: dict[str, dict[str, str]]) -> None:
+    assert {name: set(own) & FORMER for name, own in columns.items() if set(own) & FORMER} == {}
+
+
+def test_bounds_are_lower_and_upper(columns: dict[str, dict[str, str]]) -> None:
+    bounded = 0
+    for name, own in columns.items():
+        ends = {column.rpartition("_")[2] for column in own}
+        assert ("lower" in ends) == ("upper" in ends), name
+        assert not ends & {"low", "high"}, name
+        bounded += "lower" in ends
+    assert bounded >= 4
+
+
+def test_rows_are_counted_as_rows(columns: dict[str, dict[str, str]]) -> None:
+    counted = {name for name, own in columns.items() if "rows" in own}
+    assert {"record_linkage", "attribute_disclosure", "independence_test", "loglinear_fit", "k_anonymity"} <= counted
+
+
+def test_verdict_and_figure_stand_before_long_texts(columns: dict[str, dict[str, str]]) -> None:
+    for name, own in columns.items():
+        places = {column: place for place, column in enumerate(own)}
+        texts = [places[text] for text in TEXTS & set(own)]
+        figures = [place for column, place in places.items() if column in FIGURES or column.startswith("passed")]
+        assert max(figures, default=-1) < min(texts, default=len(own)), name
