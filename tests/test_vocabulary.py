@@ -126,3 +126,20 @@ def test_plain_functions_tell_what_is_wrong(t: duckdb.DuckDBPyConnection, call: 
     with pytest.raises(duckdb.InvalidInputException, match=message) as refused:
         t.execute(f"FROM {call}")
     assert "tiny" not in str(refused.value).partition("LINE 1")[0]
+
+
+# Words for a choice that differs from function to function: no default of one could be that of another.
+OTHER_CHOICES = {"method", "scale", "standardise"}
+
+
+def test_a_default_that_differs_from_that_of_other_functions_has_a_reason() -> None:
+    """mask_explain has no defaults of its own: it takes those of the mask."""
+    every = [(f.name, p) for f in functions() if f.name != "mask_explain" for p in f.parameters]
+    defaults: dict[str, set[str]] = {}
+    for _, parameter in every:
+        if parameter.default not in (None, "NULL"):
+            defaults.setdefault(parameter.name, set()).add(parameter.default)
+    differing = {name for name, found in defaults.items() if len(found) > 1} - OTHER_CHOICES
+    assert differing == {"on_null", "range", "target"}
+    without = [f"{name}: {p.name}" for name, p in every if p.name in differing and "by default, because" not in p.doc]
+    assert not without

@@ -17,8 +17,11 @@ from ppduck.plan.relations import RelationFrame
 from ppduck.plan.roles import assign
 
 # The parameters of a mask that also decide what can be said of it beforehand.
+_KEY = "the columns that identify a row, as the mask is told them: they are no nonconf by default"
 PARAMETERS = tuple(
-    parameter for parameter in COMMON if parameter.name in ("tbl", "conf", "nonconf", "strata", "on_null")
+    replace(parameter, doc=_KEY) if parameter.name == "key" else parameter
+    for parameter in COMMON
+    if parameter.name in ("tbl", "conf", "nonconf", "strata", "key", "on_null")
 )
 GROUP = "group"
 

@@ -81,7 +81,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
 def _arguments(given: dict[str, Any]) -> str:
     """The call's own arguments, to be pasted into the call of a mask."""
     parts = [sql.render(sql.text(given["tbl"]))]
-    for name in ("conf", "nonconf", "strata"):
+    for name in ("conf", "nonconf", "strata", "key"):
         if name in given:
             columns = ", ".join(sql.render(sql.text(column)) for column in given[name])
             parts.append(f"{name}=[{columns}]")

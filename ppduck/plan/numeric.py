@@ -28,8 +28,8 @@ COMMON = (
     Parameter(
         "on_null",
         arguments.choice("error", "level", "drop", "mean"),
-        "NULL in nonconf is refused, is a level of its category, leaves its row out, or counts as the mean; refused "
-        "unless told otherwise, as each of them changes what the release keeps",
+        "NULL in nonconf is refused, is a level of its category, leaves its row out, or counts as the mean; refused by "
+        "default, because each of the others changes what the release keeps",
         "'error'",
     ),
     Parameter("round", arguments.flag, "give integers and decimals back in their own type", "false"),

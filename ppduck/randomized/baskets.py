@@ -33,7 +33,11 @@ LEAST = (
 RANGES = (
     CONFIDENCE,
     Parameter(
-        "range", arguments.choice("chebyshev", "normal"), "how the range of the confidence is taken", "'chebyshev'"
+        "range",
+        arguments.choice("chebyshev", "normal"),
+        "how the range of the confidence is taken; by Chebyshev by default, because the confidence of a rare rule is a "
+        "quotient that is far from normal",
+        "'chebyshev'",
     ),
     Parameter("max_items", arguments.whole(2, 1000), "the most items in a rule", "NULL"),
 )

@@ -36,16 +36,27 @@ DESIGN = (
     P,
     MATRIX,
     LEVELS,
-    Parameter("on_null", arguments.choice("drop", "level"), "leave rows with NULL out, or NULL is a level", "'drop'"),
+    Parameter(
+        "on_null",
+        arguments.choice("drop", "level"),
+        "leave rows with NULL out, or NULL is a level; left out by default, because rr_mask publishes NULL as it is "
+        "unless told otherwise, and such a row says nothing of what is estimated",
+        "'drop'",
+    ),
 )
 CONFIDENCE = Parameter("confidence", arguments.number(Range(0.5, 0.999999)), "the coverage of the ranges", "0.95")
 RANGE = Parameter(
-    "range", arguments.choice("normal", "chebyshev"), "ranges by the normal law or by Chebyshev", "'normal'"
+    "range",
+    arguments.choice("normal", "chebyshev"),
+    "ranges by the normal law or by Chebyshev; normal by default, because what is estimated is near to it from some "
+    "hundred rows on",
+    "'normal'",
 )
 TARGET = Parameter(
     "target",
     arguments.choice("population", "table"),
-    "ranges for the population that the rows are a sample of, or for the rows before randomization",
+    "ranges for the population that the rows are a sample of, or for the rows before randomization; "
+    "the population by default, because shares and associations are published to speak of it",
     "'population'",
 )
 METHOD = Parameter(

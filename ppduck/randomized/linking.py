@@ -30,7 +30,11 @@ _MOST_NUMBERS = 2**53  # cells that a double can number
 QI = Parameter("qi", arguments.columns, "the quasi-identifiers: columns that an intruder may know of a person")
 SENSITIVE = Parameter("sensitive", arguments.columns, "the sensitive column, or several")
 ON_NULL = Parameter(
-    "on_null", arguments.choice("error", "drop"), "rows with NULL are an error, or are left out", "'error'"
+    "on_null",
+    arguments.choice("error", "drop"),
+    "rows with NULL are an error, or are left out; an error by default, because a risk without them is not that of all "
+    "who are in the table",
+    "'error'",
 )
 
 

@@ -63,7 +63,11 @@ SHARED = (
     Parameter("key", arguments.columns, "the columns that identify a row for its draws", "NULL"),
     Parameter("seed", arguments.integer, "repeatable, unprotected draws for tests", "NULL"),
     Parameter(
-        "on_null", arguments.choice("keep", "level"), "whether NULL stays NULL or is a level like others", "'keep'"
+        "on_null",
+        arguments.choice("keep", "level"),
+        "whether NULL stays NULL or is a level like others; it stays by default, because where nothing was answered "
+        "there is no answer to randomize",
+        "'keep'",
     ),
     Parameter("drop", arguments.columns, "columns to leave out of the output", "NULL"),
 )

@@ -238,7 +238,8 @@ FUNCTION = register(
             Parameter(
                 "on_null",
                 arguments.choice("keep", "level"),
-                "beside p or matrix: whether NULL was published as it is, or randomized as a level",
+                "beside p or matrix: whether NULL was published as it is, or randomized as a level; as it is by "
+                "default, because rr_mask does so",
                 "'keep'",
             ),
             cells.CONFIDENCE,
@@ -246,7 +247,8 @@ FUNCTION = register(
             Parameter(
                 "target",
                 arguments.choice("table", "population"),
-                "what is answered: the rows before randomization, or the population that they are a sample of",
+                "what is answered: the rows before randomization, or the population that they are a sample of; "
+                "the rows by default, because that is what a query of a table counts",
                 "'table'",
             ),
         ),

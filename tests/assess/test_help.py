@@ -45,9 +45,10 @@ def test_help_for_a_mask(demo: duckdb.DuckDBPyConnection) -> None:
     assert list(parameters) == ["tbl", "conf", "nonconf", "strata", "key", "seed", "on_null", "round", "drop"]
     assert parameters["conf"][1:] == ("required", "a column name or a list of column names, such as ['x1', 'x2']")
     assert parameters["on_null"] == (
-        "what to do with NULL in nonconf",
+        "NULL in nonconf is refused, is a level of its category, leaves its row out, or counts as the mean; refused by "
+        "default, because each of the others changes what the release keeps",
         "'error'",
-        "one of 'error', 'drop', 'mean'",
+        "one of 'error', 'level', 'drop', 'mean'",
     )
     assert parameters["round"][1:] == ("false", "true or false")
     explained = demo.execute("SELECT role, note FROM mask_explain('egadp_mask', 'customers', conf=['x1'])").fetchall()

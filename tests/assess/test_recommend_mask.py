@@ -96,3 +96,16 @@ def test_files_and_views_need_no_key_to_be_looked_at(con: duckdb.DuckDBPyConnect
     for table in (f"{tmp_path / 'few.parquet'}", "few", "(SELECT * FROM few)"):
         assert len(advice(con, f"'{table}', conf=['x']")) == 5
         assert con.execute(f"SELECT rows FROM security_index('{table}', conf=['x'])").fetchall() == [(1000,)]
+
+
+def test_a_key_is_no_nonconf_and_comes_back_in_the_statement(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        f"CREATE TABLE t AS SELECT i AS id, sin(i * 12.9898) AS s, i / 50 + s + {NOISE} AS x FROM range(1000) r(i)"
+    )
+    assert 'with "id"' in advice(con, "'t', conf=['x']")[0]["why"]
+    first = advice(con, "'t', conf=['x'], key='id'")[0]
+    assert '"id"' not in first["why"]
+    assert first["statement"] == f"SELECT * FROM {first['mask']}('t', conf=['x'], key=['id']);"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PpduckWarning)
+        assert len(con.execute(first["statement"]).fetchall()) == 1000

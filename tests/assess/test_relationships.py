@@ -100,3 +100,11 @@ def test_too_few_rows_are_named(shapes: duckdb.DuckDBPyConnection) -> None:
         duckdb.InvalidInputException, match='conf names column "category" of type VARCHAR; only numeric'
     ):
         shapes.execute("FROM relationships('shapes', conf=['category'])")
+
+
+def test_a_key_is_no_nonconf_by_default(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE t AS SELECT i AS id, sin(i * 12.9) AS s, i + 50 * cos(i * 7.7) AS x FROM range(500) r(i)")
+    others = "SELECT list(DISTINCT other ORDER BY other) FROM relationships('t', conf=['x']{})"
+    assert con.execute(others.format("")).fetchall() == [(["(all nonconf)", "id", "s"],)]
+    assert con.execute(others.format(", key='id'")).fetchall() == [(["s"],)]
+    assert con.execute(others.format(", key='id', nonconf=['id', 's']")).fetchall() == [(["(all nonconf)", "id", "s"],)]

@@ -139,3 +139,11 @@ def test_bad_input_is_named(con: duckdb.DuckDBPyConnection, call: str, message: 
     with pytest.raises(duckdb.Error, match=r"security_index") as caught:
         con.execute(f"FROM {call}")
     assert message in str(caught.value)
+
+
+def test_a_key_is_no_nonconf_by_default(con: duckdb.DuckDBPyConnection) -> None:
+    """An id that rows were numbered by in the order of x would tell all of it."""
+    con.execute("CREATE TABLE t AS SELECT i AS id, sin(i * 12.9) AS s, i + 5 * cos(i * 7.7) AS x FROM range(500) r(i)")
+    index = "SELECT security_index FROM security_index('t', conf=['x']{})"
+    assert con.execute(index.format("")).fetchall()[0][0] < 0.05
+    assert con.execute(index.format(", key='id'")).fetchall()[0][0] > 0.9
