@@ -8,6 +8,7 @@ macros are made anew on every connection that is loaded.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import inspect
 import os
@@ -25,7 +26,7 @@ from scipy.special import ndtr
 import ppduck.assess
 import ppduck.masks
 import ppduck.randomized
-from ppduck import macros
+from ppduck import interrupts, macros
 from ppduck.errors import PpduckError, UnreadError
 from ppduck.kernels.noise import WORDS_PER_BLOCK, KeyedNoise
 from ppduck.plan import frame, look, normals, plain, relations, runtime, shuffling
@@ -122,8 +123,9 @@ def connect(
 def interrupt(con: duckdb.DuckDBPyConnection) -> None:
     """Cancels the query of a connection from another thread: ``con.interrupt()``, and what ppduck reads to plan it.
 
-    A query that ppduck still plans reads on cursors of its own, which ``con.interrupt()`` does not reach. The query
-    ends with a ``duckdb.Error`` that says "Interrupted", leaves no table, and the connection stays of use.
+    A query that ppduck still plans reads on cursors of its own, and a mask may compute in Python, such as networks that
+    learn: ``con.interrupt()`` reaches neither. The query ends with a ``duckdb.Error`` that says "Interrupted", leaves
+    no table, and the connection stays of use.
 
     Parameters
     ----------
@@ -218,7 +220,7 @@ class Planner:
         self._add(con, ppduck.assess.COMPARE, ppduck.assess.compare, *ppduck.assess.COMPARE_TYPES)
         self._add(con, shuffling.CDF, _normal_cdf, ["DOUBLE"], "DOUBLE", type="arrow")
         for name, function, takes, gives in ppduck.randomized.UDFS:
-            self._add(con, name, function, takes, gives)
+            self._add(con, name, _heeding(function), takes, gives)
         for seeded in (False, True):
             name = mechanism.draw_function(seeded=seeded)
             self._add(con, name, self._draws(seeded), ["BIGINT", "BIGINT", "BIGINT"], "UBIGINT", type="arrow")
@@ -257,7 +259,8 @@ class Planner:
             self._syntax.refuse_shadowed(name, reader, probed)
             reader.meet(texts)
             catalog = Catalog(reader, self._thread.read_levels)
-            return qualified(function.plan(catalog, function.read(texts, catalog)), self._home)
+            with interrupts.planning_for(asking):
+                return qualified(function.plan(catalog, function.read(texts, catalog)), self._home)
         except UnreadError as error:
             raise PpduckError(f"{name}: {error}") from None
         finally:
@@ -268,8 +271,10 @@ class Planner:
             cursor.close()
 
     def interrupt(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Interrupts the cursors that read for a connection, and those that read for them."""
+        """Interrupts what computes for a connection, the cursors that read for it, and those that read for them."""
         names = [name for name, reference in list(self._connections.items()) if reference() is con]
+        for name in names:
+            interrupts.stop(name)
         for asking, reference in list(self._reading):
             cursor = reference()
             if asking in names and cursor is not None:
@@ -317,7 +322,7 @@ class Planner:
         """A function of plain values as an Arrow UDF, which hands over lists of numbers as arrays, not item by item."""
 
         def rows(*columns: Any) -> pa.Array:
-            with self._speaker.gathering():
+            with self._speaker.gathering(), interrupts.at_work(columns[0][0].as_py() if len(columns[0]) else None):
                 found = [function(*map(_plain, row)) for row in zip(*columns, strict=True)]
             return pa.array(found, type=arrow)
 
@@ -340,6 +345,17 @@ class Planner:
         self._udfs.add(name)
         create: Any = con.create_function  # its stubs know the types and options only as enumerations
         create(self.udf(name), function, takes, gives, **({"null_handling": "special"} | options))
+
+
+def _heeding(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose first argument is its specification, at work for the connection that this names."""
+
+    @functools.wraps(function)
+    def heeding(specification: Any, *told: Any) -> Any:
+        with interrupts.at_work(specification):
+            return function(specification, *told)
+
+    return heeding
 
 
 def _plain(value: Any) -> Any:

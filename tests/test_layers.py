@@ -10,7 +10,7 @@ import ppduck
 ROOT = Path(ppduck.__file__).parent
 # From the ground up; a module may import its own layer and those before it.
 LAYERS = [
-    ("errors", "secret", "values", "version"),
+    ("errors", "interrupts", "secret", "values", "version"),
     ("kernels",),
     ("plan",),
     ("masks", "randomized"),

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import cKDTree
 
+from ppduck.interrupts import check_interrupt
 from ppduck.kernels.threads import one_thread
 from ppduck.values import Array
 
@@ -222,6 +223,7 @@ def _by_block(search: _Search, pool: ThreadPoolExecutor, limit: int | None = Non
     end = min(limit or len(search.points), len(search.points))
     start, size = 0, _FIRST_BLOCK
     while start < end and len(alive):
+        check_interrupt()
         stop = min(start + size, end)
         chunks = [alive[i : i + _TILE] for i in range(0, len(alive), _TILE)]
         found = np.concatenate(list(pool.map(lambda rows, a=start, b=stop: _tile(search, rows, a, b), chunks)))
@@ -281,6 +283,7 @@ def _by_tree(search: _Search, pool: ThreadPoolExecutor, workers: int) -> Array:
         tied[rows] = np.where(nearest < d - slack, 0.0, search.weights[search.partner[rows]])
         shared = rows[(nearest >= d - slack) & (second <= d + slack)]
         for i in range(0, len(shared), _TILE):
+            check_interrupt()
             few = shared[i : i + _TILE]
             radius = (search.distance[few] + search.slack[few]) * (1 + 1e-15)
             balls = tree.query_ball_point(search.records[few], radius, workers=workers)

@@ -18,6 +18,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, hstack, identity
 from scipy.stats import chi2 as chi2_law
 
+from ppduck.interrupts import check_interrupt
 from ppduck.values import Array
 
 Generators = tuple[tuple[int, ...], ...]
@@ -83,6 +84,7 @@ def _scaled(table: Array, generators: Generators, room: Cells, rounds: int) -> t
     fitted: Array = np.where(room, n / room.sum(), 0.0)
     off = np.inf
     for _ in range(rounds):
+        check_interrupt()
         fitted, off = scaled_once(fitted, wanted, generators)
         if off <= CLOSE * n:
             break

@@ -17,6 +17,7 @@ from functools import reduce
 
 import numpy as np
 
+from ppduck.interrupts import check_interrupt
 from ppduck.kernels.loglinear import Fit, Generators, degrees_of_freedom, margins, scaled_once, statistics, terms_of
 from ppduck.kernels.randomized import along_axes
 from ppduck.values import Array
@@ -94,6 +95,7 @@ class Search:
         share = np.asarray(share / share.sum())
         reached, gain = self.likelihood(share), np.inf
         for _ in range(_STEPS):
+            check_interrupt()
             by_em = self.expected(share)
             options = [(by_em, self.likelihood(by_em)), self.scored(share, reached)]
             best, value = max(options, key=lambda option: option[1])

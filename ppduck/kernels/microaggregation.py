@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ppduck.interrupts import check_interrupt
 from ppduck.values import Array
 
 Indices = npt.NDArray[np.intp]
@@ -57,6 +58,7 @@ def mdav(points: Array, k: int) -> Indices:
     left: _Left | _Boxed = _Boxed(points) if indexed else _Left(points)
     group, number = np.zeros(len(points), dtype=np.intp), 0
     while left.size >= 3 * k:
+        check_interrupt()
         first = left.farthest_from_mean()
         second = left.farthest(first)
         for point in (first, second):

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ppduck.interrupts import check_interrupt
 from ppduck.kernels.noise import KeyedNoise
 from ppduck.values import Array
 
@@ -114,6 +115,7 @@ class _Networks:
         into_hidden, into_output = self.into_hidden[active], self.into_output[active]
         patterns = zip(np.ascontiguousarray(shown), np.ascontiguousarray(target), rate * real, strict=True)
         for inputs, wanted, steps in patterns:
+            check_interrupt()
             hidden = sigmoid(c * (into_hidden @ inputs))
             output = sigmoid(c * (into_output * hidden).sum(axis=1))
             # η·c is in both layers' steps, since f' = c·f·(1 - f); the hidden layer's has c once more.

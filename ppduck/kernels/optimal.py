@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from ppduck.interrupts import check_interrupt
 from ppduck.kernels.disclosure import Population
 from ppduck.kernels.randomized import uniform
 from ppduck.values import Array
@@ -84,6 +85,7 @@ class Problem:
 
     def risks(self, x: Array) -> list[Array]:
         """(5.6) of all cells, sensitive attribute by sensitive attribute."""
+        check_interrupt()
         ps = self.every(x)
         eta = self.population.reconstruction([uniform(p, d) for p, d in zip(ps, self.population.shape, strict=False)])
         found = []

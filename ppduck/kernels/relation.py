@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve, lapack
 from scipy.spatial.distance import cdist, pdist
 
+from ppduck.interrupts import check_interrupt
 from ppduck.kernels.threads import one_thread
 from ppduck.values import Array
 
@@ -193,6 +194,7 @@ def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None, discreet:
     landmarks = z if small else _drawn(z)
 
     def machine(rows: Array, width: float) -> _Exact | _Nystroem:
+        check_interrupt()
         return _Exact(rows, width) if small else _Nystroem.of(rows, landmarks, width)
 
     search = slice(SEARCH_ROWS if small else SEARCH_ROWS_NYSTROEM)
@@ -213,6 +215,7 @@ def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None, discreet:
         best = _smoothest(*_gcv(of_width.features, tame))
         for j in np.flatnonzero(chosen == width):
             for ridge in n * RIDGES[best[j] :: -1]:  # smoother, until the model keeps single rows to themselves
+                check_interrupt()
                 weights[:, j], bias[j], residuals, spare = of_width.solve(y[:, j], ridge)
                 freedom[j] = n - spare.sum()
                 # The variance of y is 1, or 0 where X is constant.

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from ppduck import interrupts
 from ppduck.plan import keys, release, rounding, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.numeric import COMMON_NAMES, NumericMask
@@ -46,6 +47,7 @@ class Look:
         own = {name: value for name, value in self.given.items() if name not in COMMON_NAMES}
         return json.dumps(
             {
+                interrupts.ASKING: interrupts.asking(),
                 "function": self.mask.name,
                 "table": roles.source.label,
                 "conf": [column.name for column in roles.conf],

@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from ppduck import interrupts
 from ppduck.errors import Faults, listed, quoted
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan import statistics
@@ -176,6 +177,7 @@ class Matching(Compared):
 
     def specification(self, **more: Any) -> str:
         told = {
+            interrupts.ASKING: interrupts.asking(),
             "function": self.function,
             "table": self.original.label,
             "masked": self.masked.label,

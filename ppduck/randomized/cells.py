@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
+from ppduck import interrupts
 from ppduck.errors import Faults, quoted
 from ppduck.kernels.randomized import Reconstruction
 from ppduck.plan import arguments
@@ -107,6 +108,7 @@ class Cells:
         """
         names = [f"_pp_a{i}" for i in range(len(self.published.attributes))]
         spec = {
+            interrupts.ASKING: interrupts.asking(),
             "function": self.published.function,
             "table": self.published.source.label,
             "columns": [attribute.described() for attribute in self.published.attributes],
