@@ -84,7 +84,7 @@ class Run:
             )
 
     def _stop(self) -> None:
-        """Stops DuckDB, and the Python that it calls: a network that is being trained knows of no interrupt."""
+        """Stops DuckDB, and the Python that it calls, also where that is in no loop that asks for an interrupt."""
         ppduck.interrupt(self._con)
         own = threading.get_ident()
         for thread, frame in sys._current_frames().items():
