@@ -33,7 +33,7 @@ ROWS = 300_000
 ENOUGH = 100_000  # rows that would hang, too: for what takes seconds
 SLOW = {
     "cgadp_mask", "shuffle_mask", "nm_egadp_mask", "anatomy_mask", "record_linkage", "interval_disclosure",
-    "protection_score", "release_check", "averaging_attack", "rr_query", "rr_conclusions", "rr_rules",
+    "protection_score", "release_check", "assert_release", "averaging_attack", "rr_query", "rr_conclusions", "rr_rules",
     "rr_rules_accuracy", "rr_association", "rr_classifier_check", "loglinear_fit", "loglinear_models",
 }  # fmt: skip
 # Whose time grows with the square, or is for training.

@@ -22,7 +22,7 @@ EVERY = [(function, parameter) for function in functions() for parameter in func
 RANGED = [(function, parameter) for function, parameter in EVERY if getattr(parameter.read, "within", None)]
 RANGED_NAMES = [f"{function.name}.{parameter.name}" for function, parameter in RANGED]
 BOUND = re.compile(r"\b(from|at least|at most|up to|above|below|between|more than|less than) -?\d|\d or (more|less)")
-OF_RULES = {"release_check.limits"}  # one range for each rule
+OF_RULES = {"release_check.limits", "assert_release.limits"}  # one range for each rule
 
 
 @pytest.fixture(scope="module")
@@ -141,8 +141,9 @@ def refusal(con: duckdb.DuckDBPyConnection, statement: str) -> str:
 def test_limits_of_rules(rule: str) -> None:
     reader = RULES[rule].limits
     assert reader.within is not None
-    [limits] = [parameter for function, parameter in EVERY if f"{function.name}.{parameter.name}" in OF_RULES]
-    assert reader.takes in (limits.takes or "")
+    limits = [parameter for function, parameter in EVERY if f"{function.name}.{parameter.name}" in OF_RULES]
+    assert all(reader.takes in (parameter.takes or "") for parameter in limits)
+    assert len(limits) == len(OF_RULES)
     inside, outside = tried(reader.within, whole=False)
     assert [reader(number) for number in inside] == inside
     for number in outside:

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from ppduck.assess import (
+    assert_release,
     averaging_attack,
     canonical_security,
     catalogue,
@@ -53,6 +54,7 @@ __all__ = [
     "COMPARE",
     "COMPARE_TYPES",
     "UDFS",
+    "assert_release",
     "catalogue",
     "compare",
     "explain",

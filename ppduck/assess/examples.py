@@ -96,6 +96,7 @@ EXAMPLES = {
     "equivalence_test": "FROM equivalence_test('customers', 'released', y='x2', x=['x1','s1'], key='id')",
     "utility_check": "FROM utility_check('customers', 'released', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
     "release_check": ("FROM release_check('customers', 'released', conf=['x1','x2'], nonconf=['s1','s2'], key='id')"),
+    "assert_release": ("FROM assert_release('customers', 'released', conf=['x1','x2'], nonconf=['s1','s2'], key='id')"),
     "moments_check": "FROM moments_check('customers', 'released', conf=['x1','x2','s1','s2'])",
     "mask_explain": "FROM mask_explain('egadp_mask', 'customers', conf=['x1','x2'])",
     "ppduck_help": "FROM ppduck_help('egadp_mask')",

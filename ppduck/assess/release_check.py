@@ -35,6 +35,7 @@ from ppduck.plan.registry import Function, function_named, register
 from ppduck.values import folded
 
 NAME = "release_check"
+COLUMNS = ("rule", "passed", "value", "at_most", "meaning")
 
 
 _SHARE = arguments.number(Range(0, 1), ", a share and no percentage")
@@ -219,15 +220,20 @@ LIMITS = Parameter(
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    hidden = _grouped.grouped(catalog, NAME, given)
+    return checked(NAME, catalog, given)
+
+
+def checked(name: str, catalog: Catalog, given: dict[str, Any]) -> str:
+    """A SELECT of the rules, for a function of this name."""
+    hidden = _grouped.grouped(catalog, name, given)
     apart = {folded(name) for name in [*hidden.generalised, *hidden.anatomized]}
     seen = [name for name in given["conf"] if folded(name) not in apart]
     if apart and not seen:
-        faults = Faults(NAME, hidden.original.label)
+        faults = Faults(name, hidden.original.label)
         limits = _read(faults, given.get("limits", {}))
         faults.raise_if_any()
         return _ordered(sql.Statement(), _hidden_rows(hidden, limits))
-    pairs = Pairs(NAME, catalog, given | {"conf": seen} if apart else given)
+    pairs = Pairs(name, catalog, given | {"conf": seen} if apart else given)
     pairs.use_conf()
     columns = {"numbers": [c.name for c in pairs.numbers], "categories": [c.name for c in pairs.categories]}
     columns["all"] = [*columns["numbers"], *columns["categories"]]

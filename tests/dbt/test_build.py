@@ -35,6 +35,12 @@ LEAKS = {
     "models/masked/on_text.sql": """
         {{ ppduck_mask('(select id, income / 12 as monthly from ' ~ ref('stg_customers') ~ ')', conf='monthly') }}
     """,
+    "models/masked/asserted.sql": """
+        {{ config(post_hook={"sql": "from assert_release('{{ ref(\'stg_customers\') }}', '{{ this }}', conf=['income'], "
+                  ~ "key='id', limits={'linkage': 0.05})", "transaction": false}) }}
+        select id, income from {{ ref('stg_customers') }}
+    """,
+    "models/masked/behind.sql": "select * from {{ ref('asserted') }}",
     "models/masked/tested.sql": "{{ ppduck_mask(ref('stg_customers'), mask='noise', conf='debt', level=0.5) }}",
     "macros/mine.sql": """
         {% macro masked_by_id(relation) %}{{ ppduck_mask(relation, key='id', **kwargs) }}{% endmacro %}
@@ -172,6 +178,8 @@ def test_leaks_fail_the_build(leaking: tuple[Path, str]) -> None:
     assert 'ppduck_release on "copied": linkage is 1.0, above its limit of 0.05: share of masked records' in said
     assert 'ppduck_release on "scaled": moments: mean income is ' in said
     assert re.search(r"FAIL \d+ ppduck_release_scaled", said)
+    assert re.search(r'"asserted"\S* fails 1 of 1 rules and must not be released: linkage is 1, above its limit', said)
+    assert "behind" not in tables(project), "what reads a table that failed is not built"
     # Their columns are known only once what they mask is there; they fail all the same before they are made.
     assert 'model "late": conf names column "wage", which "renamed" does not have. Did you mean "wages"?' in said
     assert 'model "unseen": its source "__dbt__cte__passing" is ephemeral and cannot be masked' in said
