@@ -12,6 +12,8 @@ import ppduck
 from ppduck.assess import examples
 from ppduck.errors import PpduckWarning
 from ppduck.plan.registry import functions
+from ppduck.shell.results import rendered
+from ppduck.shell.statements import parsed
 from tests.conftest import SECRET
 
 pytestmark = pytest.mark.core
@@ -96,3 +98,25 @@ def test_verdict_and_figure_stand_before_long_texts(columns: dict[str, dict[str,
         texts = [places[text] for text in TEXTS & set(own)]
         figures = [place for column, place in places.items() if column in FIGURES or column.startswith("passed")]
         assert max(figures, default=-1) < min(texts, default=len(own)), name
+
+
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("release_check", ("rule", "passed", "value", "at_most")),
+        ("assert_release", ("rule", "passed", "value", "at_most")),
+        ("canonical_security", ("measure", "passed", "value")),
+        ("mse_security", ("column_name", "measure", "passed", "mse", "r2")),
+        ("unchanged_values", ("column_name", "passed", "excess", "tolerance")),
+        ("record_linkage", ("method", "linked", "linked_share", "chance_share")),
+    ],
+)
+def test_a_terminal_of_120_columns_shows_verdict_and_value(
+    demo: duckdb.DuckDBPyConnection, name: str, needed: tuple[str, ...]
+) -> None:
+    [statement] = parsed(demo, None, examples.EXAMPLES[name], 1)
+    printed = "".join(rendered(demo, statement, "table", to_the_end=False, width=120))
+    lines = printed.splitlines()
+    assert max(map(len, lines)) <= 120
+    shown = [cell.strip() for cell in lines[1].split("│")]
+    assert [column for column in needed if column not in shown] == []

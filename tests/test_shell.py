@@ -308,7 +308,7 @@ def test_scripts_run_in_their_order_once_all_of_them_parse(tmp_path: Path) -> No
     assert error_of(first, second, tmp_path / "other.db").endswith(f"  in {second}, line 2\n")
 
 
-@pytest.mark.parametrize("mode", ["table", "csv", "json", "markdown"])
+@pytest.mark.parametrize("mode", ["table", "line", "csv", "json", "markdown"])
 def test_an_error_in_the_last_rows_is_an_error(mode: str) -> None:
     query = "SELECT 1;\nSELECT if(i = 99999, error('the last one'), i) AS a FROM range(100000) r(i)"
     done = run("--mode", mode, "-c", query)

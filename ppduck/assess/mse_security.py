@@ -24,10 +24,10 @@ COLUMNS = {
     "column_name": "VARCHAR",
     "measure": "VARCHAR",
     "passed": "BOOLEAN",
+    "tolerance": "DOUBLE",  # in the middle, which a narrow terminal leaves out
+    "rows": "BIGINT",
     "mse": "DOUBLE",
     "r2": "DOUBLE",
-    "tolerance": "DOUBLE",
-    "rows": "BIGINT",
     "meaning": "VARCHAR",
 }
 GIVES, ARROW = row_types(COLUMNS)

@@ -35,6 +35,9 @@ _RELATIONS = """
 """
 
 
+NARROWEST, WIDEST = 80, 100_000  # columns of a table; DuckDB draws none narrower
+
+
 class Leave(Exception):  # noqa: N818 - the user's wish, and no error
     """The session is to end."""
 
@@ -81,6 +84,18 @@ def _mode(given: list[str], session: Session) -> None:
         raise ShellError(f".mode takes {', '.join(MODES)}, got {quoted(given[0])}.{near_miss(given[0], MODES)}")
     else:
         session.mode = given[0]
+
+
+def _maxwidth(given: list[str], session: Session) -> None:
+    if not given:
+        print(session.width or "that of the terminal")
+    elif not (given[0].isascii() and given[0].isdigit()) or 0 < int(given[0]) < NARROWEST or int(given[0]) > WIDEST:
+        raise ShellError(
+            f".maxwidth takes a number of columns from {NARROWEST} to {WIDEST}, or 0 for those of the terminal, "
+            f"got {quoted(given[0])}."
+        )
+    else:
+        session.width = int(given[0]) or None
 
 
 def _timer(given: list[str], session: Session) -> None:
@@ -159,6 +174,7 @@ COMMANDS = {
     "schema": Command("[TABLE]", "shows the statements that made the tables", _schema, 1),
     "read": Command("FILE", "runs the SQL of a file", _read, 1),
     "mode": Command("|".join(MODES), "sets how results are printed", _mode, 1),
+    "maxwidth": Command("COLUMNS", "sets how wide tables may be; 0 for the terminal's width", _maxwidth, 1),
     "timer": Command("on|off", "tells how long each statement took", _timer, 1),
     "help": Command("[FUNCTION]", "explains a function of ppduck's, or lists this", _help, 1),
     "quit": Command("", "leaves, as Ctrl-D and .exit do", _leave, 0),

@@ -1,4 +1,4 @@
-"""Results as text: DuckDB's own boxes, or CSV, JSON and Markdown with values as DuckDB writes them."""
+"""Results as text: DuckDB's own boxes, or lines, CSV, JSON and Markdown with values as DuckDB writes them."""
 
 from __future__ import annotations
 
@@ -31,11 +31,13 @@ _AS_TEXT, _AS_JSON = "CAST(#{} AS VARCHAR)", "CAST(to_json(#{}) AS VARCHAR)"
 Row = tuple[str | None, ...]
 
 
-def rendered(con: duckdb.DuckDBPyConnection, statement: Statement, mode: str, to_the_end: bool) -> Iterator[str]:
+def rendered(
+    con: duckdb.DuckDBPyConnection, statement: Statement, mode: str, to_the_end: bool, width: int | None = None
+) -> Iterator[str]:
     """Executes a statement; its rows as pieces of text, each with its line ends, where it has any to show.
 
     A box is of the first 10,000 rows at most, and DuckDB computes no others; ``to_the_end`` it does: an error in the
-    last of them is an error, too.
+    last of them is an error, too. ``width`` is that of a box, by default the terminal's.
     """
     relation: duckdb.DuckDBPyRelation | None = con.sql(statement.text)
     if relation is None or _is_receipt(statement, relation):
@@ -44,7 +46,7 @@ def rendered(con: duckdb.DuckDBPyConnection, statement: Statement, mode: str, to
         yield "".join(str(plan).rstrip("\n") + "\n" for _, plan in relation.fetchall())
     else:
         last = ""
-        for last in MODES[mode](relation):
+        for last in _table(relation, width) if mode == "table" else MODES[mode](relation):
             yield last
         if to_the_end and mode == "table" and _CUT.search("".join(last.splitlines()[-3:])):
             for _ in _arrow_batches(relation):
@@ -65,12 +67,24 @@ def _asks_for_rows(text: str) -> bool:
     return any(source[at : at + 9].lower() == b"returning" for at in keywords)
 
 
-def _table(relation: duckdb.DuckDBPyRelation) -> Iterator[str]:
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+def _table(relation: duckdb.DuckDBPyRelation, width: int | None = None) -> Iterator[str]:
+    if width is None:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
     box = io.StringIO()
     with contextlib.redirect_stdout(box):
         relation.show(max_rows=MOST_ROWS, max_width=width)
     yield box.getvalue().rstrip("\n") + "\n"
+
+
+def _line(relation: duckdb.DuckDBPyRelation) -> Iterator[str]:
+    """A line for each value, names right-aligned, and an empty line between two rows: long texts stay whole."""
+    wide = max(map(len, relation.columns))
+    before = ""
+    for batch in _batches(relation, _AS_TEXT):
+        for row in batch:
+            cells = zip(relation.columns, row, strict=True)
+            yield before + "".join(f"{name:>{wide}} = {'NULL' if cell is None else cell}\n" for name, cell in cells)
+            before = "\n"
 
 
 def _csv(relation: duckdb.DuckDBPyRelation) -> Iterator[str]:
@@ -154,6 +168,7 @@ def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
 
 MODES: dict[str, Callable[[duckdb.DuckDBPyRelation], Iterator[str]]] = {
     "table": _table,
+    "line": _line,
     "csv": _csv,
     "json": _json,
     "markdown": _markdown,

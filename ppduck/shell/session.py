@@ -35,6 +35,7 @@ class Session:
         secret: bytes | None = None,
     ) -> None:
         self.mode = "table"
+        self.width: int | None = None  # of tables; by default the terminal's
         self.timer = False
         self.interactive = False
         self._understood = understood
@@ -101,7 +102,7 @@ class Session:
         return run.unwanted
 
     def _show(self, statement: Statement, run: Run) -> None:
-        for piece in rendered(self.con, statement, self.mode, to_the_end=not self.interactive):
+        for piece in rendered(self.con, statement, self.mode, not self.interactive, self.width):
             run.check()
             sys.stdout.write(piece)
         sys.stdout.flush()

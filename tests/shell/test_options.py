@@ -39,6 +39,30 @@ def test_csv(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """No text is cut, however long."""
+    long = "word " * 100
+    query = f"SELECT 1 AS a, NULL AS longer, '{long}' AS ü UNION ALL SELECT 2, 'x', 'y'"
+    printed = out(capsys, "--mode", "line", "-c", query)
+    assert printed == f"     a = 1\nlonger = NULL\n     ü = {long}\n\n     a = 2\nlonger = x\n     ü = y\n"
+    assert out(capsys, "-c", ".mode line", "-c", "SELECT 1 AS a WHERE false") == ""
+
+
+@pytest.mark.parametrize("width", [80, 100, 300])
+def test_maxwidth(capsys: pytest.CaptureFixture[str], width: int) -> None:
+    printed = out(capsys, "-c", f".maxwidth {width}", "-c", f"SELECT '{'word ' * 200}' AS a")
+    assert max(map(len, printed.splitlines())) <= width
+    assert len(printed.splitlines()) > 5
+    assert out(capsys, "-c", f".maxwidth {width}", "-c", ".maxwidth") == f"{width}\n"
+    assert out(capsys, "-c", f".maxwidth {width}", "-c", ".maxwidth 0", "-c", ".maxwidth") == "that of the terminal\n"
+
+
+@pytest.mark.parametrize("width", ["79", "-1", "1e3", "wide", "100001", "²"])
+def test_a_width_that_makes_no_sense(capsys: pytest.CaptureFixture[str], width: str) -> None:
+    assert shell.main(["-c", f".maxwidth '{width}'"]) == 1
+    assert ".maxwidth takes a number of columns from 80 to 100000, or 0 for" in capsys.readouterr().err
+
+
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     odd = ", 'NaN'::DOUBLE AS f, ['Infinity'::DOUBLE] AS g, 'NaN' AS h"
     found = json.loads(out(capsys, "--mode", "json", "-c", ROWS))

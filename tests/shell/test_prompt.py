@@ -277,6 +277,7 @@ def test_mode(terminal: Terminal) -> None:
     query = "SELECT 1 AS a, 'x|y' AS b, NULL::TEXT AS c;"
     assert ran(terminal.ask(".mode")) == ["table"]
     expected = {
+        "line": ["a = 1", "b = x|y", "c = NULL"],
         "csv": ["a,b,c", "1,x|y,"],
         "json": ['[{"a":1,"b":"x|y","c":null}]'],
         "markdown": ["|   a | b    | c    |", "|----:|------|------|", "|   1 | x\\|y | NULL |"],
@@ -285,7 +286,9 @@ def test_mode(terminal: Terminal) -> None:
         terminal.ask(f".mode {mode}")
         assert ran(terminal.ask(query)) == lines
     assert json.loads(expected["json"][0]) == [{"a": 1, "b": "x|y", "c": None}]
-    assert '.mode takes table, csv, json, markdown, got "jsonn". Did you mean "json"?' in terminal.ask(".mode jsonn")
+    assert '.mode takes table, line, csv, json, markdown, got "jsonn". Did you mean "json"?' in terminal.ask(
+        ".mode jsonn"
+    )
 
 
 def test_timer(terminal: Terminal) -> None:
@@ -305,7 +308,7 @@ def test_help(terminal: Terminal) -> None:
 
 def test_dot_commands_that_make_no_sense(terminal: Terminal) -> None:
     assert 'there is no .tabels. Did you mean ".tables"?' in terminal.ask(".tabels")
-    assert ".mode takes table|csv|json|markdown, got 2 words" in terminal.ask(".mode csv json")
+    assert ".mode takes table|line|csv|json|markdown, got 2 words" in terminal.ask(".mode csv json")
     assert "a quotation mark has no partner" in terminal.ask(".read 'half")
     assert "a dot command stands on a line of its own" in terminal.ask("SELECT 1; .tables;")
 
