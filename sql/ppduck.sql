@@ -356,7 +356,7 @@ CREATE OR REPLACE MACRO _pp_k_anonymity(origin, names, wanted) AS
   || _pp_one_row('k_anonymity',
        'k: smallest, passed: below = 0, "rows": n, groups: groups, mean_size: n / CAST(groups AS DOUBLE), unique_rows: single,'
        || ' highest_risk: 1e0 / smallest, mean_risk: groups / CAST(n AS DOUBLE),'
-       || ' rows_below: below', '_pp_summed');
+       || ' rows_below: below, direction: ''higher is safer''', '_pp_summed');
 
 CREATE OR REPLACE MACRO k_anonymity(tbl, qi, k := NULL) AS TABLE
   -- Rows that are equal in all of qi form a group, and NULL is a value like others.
@@ -450,7 +450,7 @@ CREATE OR REPLACE MACRO _pp_t_closeness(origin, names, sensitive, in_order) AS
   || '_pp_summed AS (SELECT max(distance) AS farthest, fsum(distance * n) / sum(n) AS mean,'
   || ' CAST(sum(n) AS BIGINT) AS n, count(*) AS groups FROM _pp_groups) '
   || _pp_one_row('t_closeness', 't: farthest, mean_t: mean, "rows": n, groups: groups, measure: '
-       || CASE WHEN in_order THEN '''ordered''' ELSE '''variational''' END, '_pp_summed');
+       || CASE WHEN in_order THEN '''ordered''' ELSE '''variational''' END || ', direction: ''lower is safer''', '_pp_summed');
 
 CREATE OR REPLACE MACRO t_closeness(tbl, qi, sensitive, ordered := false) AS TABLE
   FROM query(_pp_sql('t_closeness',

@@ -11,6 +11,7 @@ import pytest
 import ppduck
 from ppduck.assess import examples
 from ppduck.errors import PpduckWarning
+from ppduck.plan.direction import DIRECTIONS
 from ppduck.plan.registry import functions
 from ppduck.shell.results import rendered
 from ppduck.shell.statements import parsed
@@ -120,3 +121,16 @@ def test_a_terminal_of_120_columns_shows_verdict_and_value(
     assert max(map(len, lines)) <= 120
     shown = [cell.strip() for cell in lines[1].split("│")]
     assert [column for column in needed if column not in shown] == []
+
+
+def test_a_figure_says_which_way_it_is_good_in_the_same_words(
+    demo: duckdb.DuckDBPyConnection, columns: dict[str, dict[str, str]]
+) -> None:
+    directed = {name for name, own in columns.items() if "direction" in own}
+    assert directed == {
+        *("record_linkage", "interval_disclosure", "security_index", "information_loss", "protection_score"),
+        *("rr_rules_accuracy", "k_anonymity", "t_closeness"),
+    }
+    for name in directed:
+        found = demo.execute(f"SELECT DISTINCT direction FROM ({examples.EXAMPLES[name]})").fetchall()
+        assert {direction for (direction,) in found} < set(DIRECTIONS), name

@@ -24,6 +24,7 @@ from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.direction import LOWER_IS_BETTER
 from ppduck.plan.pairs import COMPARED, COUNT, KEY, ORIGINAL, PRODUCTS, RELEASE, SUMS, Pairs
 from ppduck.plan.registry import Function, register
 from ppduck.values import Array, Moments
@@ -43,7 +44,6 @@ GIVES, ARROW = row_types(COLUMNS)
 TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 9]
 # A covariance of so small a part of the deviations is the rounding of one that is 0.
 ROUNDING = 1e-12
-DIRECTION = "lower is better: 0 is no loss"
 TERMS = ("values", "covariances", "variances", "correlations")
 _DEFINITION = {
     "value": "mean of |x - x'| / |x|",
@@ -126,7 +126,7 @@ def _squared_error(squared: Array, total: Array, n: int) -> dict[str, Any]:
     of_columns = np.where(total > 0, squared / np.where(total > 0, total, 1.0), squared > 0)
     return {
         "component": "squared_error", "value": float(of_columns.mean()),
-        "zeros": int(((total == 0) & (squared > 0)).sum()), "rows": n, "direction": DIRECTION,
+        "zeros": int(((total == 0) & (squared > 0)).sum()), "rows": n, "direction": LOWER_IS_BETTER,
         "definition": _DEFINITION["squared_error"],
     }  # fmt: skip
 
@@ -191,7 +191,7 @@ def _rows(terms: dict[str, tuple[float, int] | None], n: int, scale: str) -> Ite
     def row(component: str, value: float | None, zeros: int | None, definition: str) -> dict[str, Any]:
         counted = f"; {zeros} that were 0 and changed count 1 each" if zeros and component in TERMS else ""
         return {
-            "component": component, "value": value, "zeros": zeros, "rows": n, "direction": DIRECTION,
+            "component": component, "value": value, "zeros": zeros, "rows": n, "direction": LOWER_IS_BETTER,
             "definition": definition + counted,
         }  # fmt: skip
 

@@ -27,6 +27,7 @@ from ppduck.plan import arguments, statistics
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import MisreadError, Parameter
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.direction import LOWER_IS_SAFER
 from ppduck.plan.pairs import COMPARED, COUNT, KEY, ORIGINAL, RELEASE, Pairs
 from ppduck.plan.ranges import Range
 from ppduck.plan.registry import Function, register
@@ -42,6 +43,7 @@ COLUMNS = {
     "narrowest": "DOUBLE",
     "widest": "DOUBLE",
     "rows": "BIGINT",
+    "direction": "VARCHAR",
     "meaning": "VARCHAR",
 }
 GIVES, ARROW = row_types(COLUMNS)
@@ -231,7 +233,8 @@ def _row(column: str, window: str, shares: Array, dealt: Array, n: int, percents
         "narrowest": float(shares[0]),
         "widest": float(shares[-1]),
         "rows": n,
-        "meaning": f"lower is safer: {_MEANING[window]}{of_p}; chance_share is that of values dealt to other rows",
+        "direction": LOWER_IS_SAFER,
+        "meaning": f"{_MEANING[window]}{of_p}; chance_share is that of values dealt to other rows",
     }
 
 

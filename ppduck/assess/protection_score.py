@@ -1,7 +1,8 @@
 """protection_score(): information lost and disclosure risked, weighed in one number, as rivals are ranked by.
 
 score = 0.5·IL + 0.5·DR with DR = 0.25·DLD + 0.25·PLD + 0.5·ID, and without probabilistic linkage 0.5·IL + 0.25·DLD +
-0.25·ID (Domingo-Ferrer & Torra 2001; Pont-Tuset et al. 2007). All are percentages, and lower is better.
+0.25·ID (Domingo-Ferrer & Torra 2001; Pont-Tuset et al. 2007). All are points from 0 to 100, as in
+the literature, where the other functions tell shares; lower is better.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.direction import LOWER_IS_BETTER
 from ppduck.plan.pairs import COMPARED, KEY, ORIGINAL, RELEASE, Pairs
 from ppduck.plan.registry import Function, function_named, register
 
@@ -47,7 +49,6 @@ _DEFINITIONS = {
     "score_simplified": "0.5·IL + 0.25·DLD + 0.25·ID",
 }
 _WITH_PLD = ("PLD", "DR", "score")
-_DIRECTION = "lower is better"
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
@@ -86,7 +87,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         told = [
             sql.text(name),
             sql.raw(formulas[name]),
-            sql.text(_DIRECTION),
+            sql.text(LOWER_IS_BETTER),
             sql.text(text + (unasked if name in _WITH_PLD else "")),
             sql.text(", ".join(known)),
         ]
@@ -116,7 +117,7 @@ FUNCTION = register(
         NAME,
         (ORIGINAL, RELEASE, KEY, COMPARED, KNOWN, PROBABILISTIC),
         plan,
-        "Information loss and disclosure risk weighed in one score, as masks are ranked by; lower is better.",
+        "Information loss and disclosure risk weighed in one score, as masks are ranked by, in points of 100.",
         "Domingo-Ferrer & Torra 2001; Pont-Tuset et al. 2007",
     )
 )

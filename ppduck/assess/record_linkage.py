@@ -23,6 +23,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.direction import LOWER_IS_SAFER
 from ppduck.plan.pairs import COMPARED, KEY, ORIGINAL, RELEASE, Pairs
 from ppduck.plan.registry import Function, register
 from ppduck.plan.roles import MANY_LEVELS
@@ -38,12 +39,11 @@ COLUMNS = {
     "chance_share": "DOUBLE",
     "rows": "BIGINT",
     "among": "BIGINT",
+    "direction": "VARCHAR",
     "meaning": "VARCHAR",
 }
 GIVES, ARROW = row_types(COLUMNS)
-MEANING = (
-    "masked records whose own original is the nearest of all, ties shared; lower is safer, chance_share is guessing"
-)
+MEANING = "masked records whose own original is the nearest of all, ties shared; chance_share is guessing"
 MOST_WORK = 5e13  # what pairs times dimensions may come to: about 40 minutes on two cores
 DISTANCE, MAHALANOBIS, PROBABILISTIC = METHODS = ("distance", "mahalanobis", "probabilistic")
 
@@ -215,6 +215,7 @@ def _rows(records: Records) -> Iterator[dict[str, Any]]:
             "chance_share": 1 / records.n,
             "rows": len(found),
             "among": records.n,
+            "direction": LOWER_IS_SAFER,
             "meaning": MEANING,
         }
 

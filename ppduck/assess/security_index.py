@@ -21,6 +21,7 @@ from ppduck.masks._security import LEARNT, LOW_SECURITY, stays_close
 from ppduck.masks.nm_egadp import EXTRA_NOISE, check_extra_noise, refit
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.direction import HIGHER_IS_SAFER
 from ppduck.plan.registry import Function, register
 from ppduck.plan.relations import TRAINED, model_of, training_rows
 from ppduck.values import Array, Moments
@@ -37,6 +38,7 @@ COLUMNS = {
     "r2": "DOUBLE",
     "r2_left_out": "DOUBLE",
     "rows": "BIGINT",
+    "direction": "VARCHAR",
     "advice": "VARCHAR",
 }
 _SIDE = ["DOUBLE[]", "DOUBLE[]", "DOUBLE[]", "UBIGINT", "DOUBLE[]"]
@@ -89,6 +91,7 @@ def solve(
                 "r2": float(model.r2[j]),
                 "r2_left_out": float(model.r2_left_out[j]),
                 "verdict": verdict,
+                "direction": HIGHER_IS_SAFER,
                 "advice": advice,
             }
         )

@@ -23,6 +23,7 @@ from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog
+from ppduck.plan.direction import LOWER_IS_BETTER
 from ppduck.plan.registry import Function, register
 from ppduck.plan.roles import resolve_columns
 from ppduck.randomized import baskets
@@ -33,7 +34,7 @@ from ppduck.values import Array
 
 NAME = "rr_rules_accuracy"
 SOLVE = "ppduck_rr_rules_accuracy"
-_ROW = "STRUCT(measure VARCHAR, value DOUBLE, lower DOUBLE, upper DOUBLE, meaning VARCHAR)"
+_ROW = "STRUCT(measure VARCHAR, value DOUBLE, lower DOUBLE, upper DOUBLE, direction VARCHAR, meaning VARCHAR)"
 SOLVE_TYPES = (["VARCHAR", *baskets.SIDE, *baskets.SIDE], f"{_ROW}[]")
 ORIGINAL = Parameter("original", arguments.words, "the baskets before randomization")
 RELEASE = replace(TBL, name="release")
@@ -85,12 +86,12 @@ def solve(
     in_support = _conflicts(found, "support", support, limits.support)
     in_confidence = _conflicts(found, "confidence", confidence, limits.confidence)
     return [
-        _row("rho", rho, None, None, "mean error of the support of rules found, by the true support; low is good"),
-        _row("gamma", gamma, None, None, "mean error of their confidence, by the true confidence; low is good"),
-        _row("sigma_minus", *_three(lost), "true rules that were not found, by all true rules; low is good"),
-        _row("sigma_plus", *_three(made_up), "rules found that are not true, by all true rules; low is good"),
-        _row("s_p", in_support, None, None, f"pairs of rules found, {_CONFLICT.format('support')}; low is good"),
-        _row("c_p", in_confidence, None, None, f"pairs of rules found, {_CONFLICT.format('confidence')}; low is good"),
+        _row("rho", rho, None, None, "mean error of the support of rules found, by the true support"),
+        _row("gamma", gamma, None, None, "mean error of their confidence, by the true confidence"),
+        _row("sigma_minus", *_three(lost), "true rules that were not found, by all true rules"),
+        _row("sigma_plus", *_three(made_up), "rules found that are not true, by all true rules"),
+        _row("s_p", in_support, None, None, f"pairs of rules found, {_CONFLICT.format('support')}"),
+        _row("c_p", in_confidence, None, None, f"pairs of rules found, {_CONFLICT.format('confidence')}"),
     ]
 
 
@@ -116,7 +117,10 @@ def _mean(errors: Sequence[float]) -> float | None:
 
 
 def _row(measure: str, value: float | None, lower: float | None, upper: float | None, meaning: str) -> dict[str, Any]:
-    return {"measure": measure, "value": value, "lower": lower, "upper": upper, "meaning": meaning}
+    return {
+        "measure": measure, "value": value, "lower": lower, "upper": upper, "direction": LOWER_IS_BETTER,
+        "meaning": meaning,
+    }  # fmt: skip
 
 
 FUNCTION = register(

@@ -164,7 +164,7 @@ def test_categories_count_by_agreement(con: duckdb.DuckDBPyConnection, ask: Ask)
         ("all, on average", "agreement"): pytest.approx((1.75 / 3,) * 3),
     }
     assert list(shares(ask, ", conf=['f']")) == [("f", "agreement"), ("all, on average", "agreement")]
-    assert {row["meaning"][:15] for row in ask(CALL.format(""))} == {"lower is safer:"}
+    assert {row["direction"] for row in ask(CALL.format(""))} == {"lower is safer"}
 
 
 def test_pairs_with_null_are_left_out(con: duckdb.DuckDBPyConnection, ask: Ask) -> None:

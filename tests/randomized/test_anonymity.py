@@ -25,14 +25,21 @@ pytestmark = pytest.mark.core
 K_ANONYMITY = {
     **dict.fromkeys(("k", "rows", "groups"), "BIGINT"),
     **{"mean_size": "DOUBLE", "unique_rows": "BIGINT", "highest_risk": "DOUBLE", "mean_risk": "DOUBLE"},
-    **{"rows_below": "BIGINT", "passed": "BOOLEAN"},
+    **{"rows_below": "BIGINT", "passed": "BOOLEAN", "direction": "VARCHAR"},
 }
 L_DIVERSITY = {
     **{"distinct_l": "BIGINT", "entropy_l": "DOUBLE", "frequency_l": "DOUBLE", "recursive_c": "DOUBLE"},
     **dict.fromkeys(("rows", "groups", "homogeneous_rows"), "BIGINT"),
     **dict.fromkeys(("passed_distinct", "passed_entropy", "passed_frequency", "passed_recursive"), "BOOLEAN"),
 }
-T_CLOSENESS = {"t": "DOUBLE", "mean_t": "DOUBLE", "rows": "BIGINT", "groups": "BIGINT", "measure": "VARCHAR"}
+T_CLOSENESS = {
+    "t": "DOUBLE",
+    "mean_t": "DOUBLE",
+    "rows": "BIGINT",
+    "groups": "BIGINT",
+    "measure": "VARCHAR",
+    "direction": "VARCHAR",
+}
 
 # Guo (2010), Table 2.2.
 PATIENTS = (
@@ -96,6 +103,7 @@ def anonymity(frame: pd.DataFrame, qi: list[str], k: int | None = None) -> dict[
         "mean_risk": float(np.mean(1 / np.repeat(sizes, sizes))),
         "rows_below": below,
         "passed": None if k is None else bool((sizes >= k).all()),
+        "direction": "higher is safer",
     }
 
 
@@ -140,6 +148,7 @@ def closeness(frame: pd.DataFrame, qi: list[str], sensitive: str, ordered: bool 
         "rows": len(frame),
         "groups": len(sizes),
         "measure": "ordered" if ordered else "variational",
+        "direction": "lower is safer",
     }
 
 
@@ -160,7 +169,7 @@ def uneven(rows: int = 300, seed: int = 5) -> pd.DataFrame:
 def test_the_published_table_is_4_anonymous_and_2_diverse(plain: duckdb.DuckDBPyConnection) -> None:
     assert line(plain, f"k_anonymity({text(PATIENTS)}, ['age'], k := 4)") == {
         **{"k": 4, "rows": 8, "groups": 2, "mean_size": 4, "unique_rows": 0, "highest_risk": 0.25, "mean_risk": 0.25},
-        **{"rows_below": 0, "passed": True},
+        **{"rows_below": 0, "passed": True, "direction": "higher is safer"},
     }
     assert line(plain, f"l_diversity({text(PATIENTS)}, ['age'], 'disease')") == {
         **{
@@ -181,6 +190,7 @@ def test_the_published_table_is_4_anonymous_and_2_diverse(plain: duckdb.DuckDBPy
     }
     assert line(plain, f"t_closeness({text(PATIENTS)}, ['age'], 'disease')") == {
         **{"t": 0.125, "mean_t": 0.125, "rows": 8, "groups": 2, "measure": "variational"},
+        "direction": "lower is safer",
     }
 
 
