@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ppduck.errors import Faults, PpduckError, listed
 from ppduck.kernels.prediction import explained
 from ppduck.kernels.relation import fit
+from ppduck.kernels.uneven import wider_by_chance
 from ppduck.plan import arguments
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
@@ -75,7 +76,7 @@ def answered(pairs: Pairs, udf: str, columns: Iterable[str], *, model: str, **mo
         statement = pairs.statement()
         pairs.sample(statement, rows)
         of_all = [nothing] * 3
-    elif model == "curve" and pairs.features:
+    elif model == "curve":
         statement = pairs.moments(sampled=True)
         pairs.draw(statement, rows)
     else:
@@ -95,12 +96,19 @@ def _boolean(pairs: Pairs, name: str) -> bool:
 
 @dataclass(frozen=True)
 class Curved:
-    """The moments of [S, û, X, Y] over a sample: the first ``p`` of their columns were open anyway."""
+    """A sample of [S, û, X, Y]: the first ``p`` of their columns were open anyway."""
 
-    moments: Moments
+    rows: Array
     p: int
-    n: int
     columns: frozenset[int]  # which columns of X a curve tells more of
+
+    @property
+    def n(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def moments(self) -> Moments:
+        return Moments.of(self.rows)
 
 
 @dataclass(frozen=True)
@@ -147,7 +155,7 @@ class Piece:
         The curve is the one that nm_egadp_mask releases by. It is a function of S, so that it belongs to what was open
         anyway; lines stand as they are where it tells nothing more, for they are known from all rows.
         """
-        if self.moments is None or self.sample is None or len(self.sample) < FEWEST_ROWS:
+        if self.moments is None or not self.p or self.sample is None or len(self.sample) < FEWEST_ROWS:
             return None
         s, indicators = self.inputs
         fitted = fit(s, self.x, indicators=indicators).predict(s)
@@ -161,7 +169,14 @@ class Piece:
         if not columns:
             return None
         rows = np.column_stack([self.rows[:, : self.p], fitted[:, columns], self.x, self.y])
-        return Curved(Moments.of(rows), self.p + len(columns), len(rows), frozenset(columns))
+        return Curved(rows, self.p + len(columns), frozenset(columns))
+
+    def wider(self, of: Sequence[int], curved: Curved | None) -> float:
+        """How many times as far as among rows of one spread chance moves these columns, where a sample tells."""
+        if self.sample is None or len(self.sample) < FEWEST_ROWS:
+            return 1.0
+        rows, p = (curved.rows, curved.p) if curved else (self.sample, self.p)
+        return wider_by_chance(rows, p, self.q, of)
 
     def refuse(self, fault: str) -> PpduckError:
         where = f" where {self.label}" if self.label and self.label != "otherwise" else ""

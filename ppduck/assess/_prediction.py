@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import norm
@@ -26,6 +26,11 @@ class Predicted:
     variance: float
     mse: dict[str, float]
     chance: float
+
+    @property
+    def gains(self) -> bool:
+        """Whether Y adds more to S than chance explains."""
+        return self.mse["s"] - self.mse["sy"] > self.chance
 
     def r2(self, by: str) -> float:
         return 1 - self.mse[by] / self.variance if self.variance > 0 else 0.0
@@ -66,14 +71,19 @@ def _between(pieces: Sequence[Piece], j: int) -> float:
 
 
 def _by_moments(piece: Piece) -> Iterator[Predicted]:
-    """By lines; a column of which the release tells more than a line of S does by a curve, if one was asked for."""
+    """By lines; a column of which the release tells more than a line of S does, by a curve, if one was asked for.
+
+    Where it tells more even then, by what rows of uneven spread leave to chance.
+    """
     assert piece.moments is not None
     for j, found in enumerate(_by_lines(piece, piece.moments, piece.p, piece.n)):
-        if found.mse["s"] - found.mse["sy"] <= found.chance or piece.curved is None or j not in piece.curved.columns:
-            yield found
-        else:
+        curved = None
+        if found.gains and piece.curved is not None and j in piece.curved.columns:
             curved = piece.curved
-            yield list(_by_lines(piece, curved.moments, curved.p, curved.n))[j]
+            found = list(_by_lines(piece, curved.moments, curved.p, curved.n))[j]
+        if found.gains:
+            found = replace(found, chance=min(found.chance * piece.wider([j], curved), found.mse["s"]))
+        yield found
 
 
 def _by_lines(piece: Piece, moments: Moments, p: int, n: int) -> Iterator[Predicted]:

@@ -52,25 +52,36 @@ def solve(specification: str, _: int, *told: Array | None) -> list[dict[str, Any
 
 
 def _conditions(piece: Piece) -> list[dict[str, Any]]:
-    """By lines; where these miss a condition and a curve of nonconf was asked for and tells more, by that."""
+    """By lines; where these miss a condition, by a curve of nonconf that tells more, then by what rows of uneven
+    spread leave to chance; if a curve was asked for.
+    """
     q = piece.q
     if piece.moments is None:
         s, indicators = piece.inputs
         fitted = fit(s, piece.x, indicators=indicators).predict(s)
         moments = Moments.of(np.column_stack([fitted, piece.x, piece.y]))
         return _rows(piece, moments, q, len(s), "E(conf | nonconf)")
-    found = _rows(piece, piece.moments, piece.p, piece.n, "nonconf")
-    if all(row["passed"] is not False for row in found) or piece.curved is None:
-        return found
-    curved = piece.curved
-    return _rows(piece, curved.moments, curved.p, curved.n, "nonconf with E(conf | nonconf)")
+    by: tuple[Moments, int, int, str] = (piece.moments, piece.p, piece.n, "nonconf")
+    found, curved = _rows(piece, *by), None
+    if _missed(found) and piece.curved is not None:
+        curved = piece.curved
+        by = (curved.moments, curved.p, curved.n, "nonconf with E(conf | nonconf)")
+        found = _rows(piece, *by)
+    if _missed(found):
+        wider = piece.wider(range(q), curved)
+        found = _rows(piece, *by, wider) if wider > 1 else found
+    return found
 
 
-def _rows(piece: Piece, moments: Moments, p: int, n: int, told: str) -> list[dict[str, Any]]:
-    return list(_measured(piece, moments, p, n, told))
+def _missed(found: list[dict[str, Any]]) -> bool:
+    return any(row["passed"] is False for row in found)
 
 
-def _measured(piece: Piece, moments: Moments, p: int, n: int, told: str) -> Iterator[dict[str, Any]]:
+def _rows(piece: Piece, moments: Moments, p: int, n: int, told: str, wider: float = 1.0) -> list[dict[str, Any]]:
+    return list(_measured(piece, moments, p, n, told, wider))
+
+
+def _measured(piece: Piece, moments: Moments, p: int, n: int, told: str, wider: float) -> Iterator[dict[str, Any]]:
     q = piece.q
     s_, x, y = range(p), range(p, p + q), range(p + q, p + 2 * q)
     by_s, by_sy, by_y = (canonical_correlation(moments, x, by) for by in (s_, [*s_, *y], y))
@@ -81,9 +92,9 @@ def _measured(piece: Piece, moments: Moments, p: int, n: int, told: str) -> Iter
             f"{n} pairs{{where}} are too few to tell what {q} confidential columns give away from chance; name fewer "
             "of them, or say by how much a condition may be missed: tolerance := 0.05."
         )
-    tolerance = canonical_gain_by_chance(n, by_s, rank(moments, s_), q, q) if asked is None else asked
+    tolerance = canonical_gain_by_chance(n, by_s, rank(moments, s_), q, q, wider) if asked is None else asked
     partial = partial_correlation(moments, x, y, s_)
-    allowed = math.sqrt(largest) + ROUNDING if asked is None else asked
+    allowed = math.sqrt(min(1.0, wider * largest)) + ROUNDING if asked is None else asked
 
     def row(measure: str, value: float, meaning: str, most: float | None = None) -> dict[str, Any]:
         return {

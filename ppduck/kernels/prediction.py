@@ -61,12 +61,13 @@ def rank(moments: Moments, by: Sequence[int]) -> int:
     return len(_whitening(_correlation(moments), by))
 
 
-def gain_by_chance(n: int, before: float, open_: int, masked: int, conf: int = 1) -> float:
+def gain_by_chance(n: int, before: float, open_: int, masked: int, conf: int = 1, wider: float = 1.0) -> float:
     """How far R² may rise above ``before`` when columns that say nothing are added to ``open_`` others.
 
     R² of a combination rises from r to 1 - (1 - r)(1 - ρ²), ρ a partial canonical correlation of X and Y given S.
+    Chance moves ρ² ``wider`` times as far where rows differ in spread.
     """
-    return (1 - before) * root_by_chance(n, open_, masked, conf) + ROUNDING
+    return (1 - before) * min(1.0, wider * root_by_chance(n, open_, masked, conf)) + ROUNDING
 
 
 def root_by_chance(n: int, open_: int, masked: int, conf: int = 1) -> float:
@@ -89,9 +90,9 @@ def root_by_chance(n: int, open_: int, masked: int, conf: int = 1) -> float:
     return min(s * ratio / (b + ratio), 1 / (1 + math.exp(-middle - spread * TRACY_WIDOM)))
 
 
-def canonical_gain_by_chance(n: int, before: float, open_: int, masked: int, conf: int) -> float:
+def canonical_gain_by_chance(n: int, before: float, open_: int, masked: int, conf: int, wider: float = 1.0) -> float:
     """The same for a canonical correlation, of which ``before`` is the value without the added columns."""
-    risen = before**2 + gain_by_chance(n, before**2, open_, masked, conf)
+    risen = before**2 + gain_by_chance(n, before**2, open_, masked, conf, wider)
     return math.sqrt(min(risen, 1.0)) - before + ROUNDING
 
 

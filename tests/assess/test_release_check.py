@@ -311,6 +311,8 @@ NORMAL = "sqrt(-2 * ln((1 + hash(i) % 100000) / 100001)) * cos(6.28318 * (hash(i
 OTHER = NORMAL.replace("hash(i", "hash(-i")
 RELATIONS = {
     "egadp_mask": f"sin(i * 12.9898) AS s, s + {NORMAL} AS x",
+    # Few large values decide, and where x is large its spread is too.
+    "shuffle_mask": f"{NORMAL.replace('hash(i', 'hash(7 * i')} AS s, exp(0.8 * s + 0.6 * {NORMAL}) AS x",
     # The tent: spending over age.
     "nm_egadp_mask": "20 + i * 17 % 401 / 10 AS s, 200 + 10 * (20 - abs(s - 40)) + 50 * (sin(i) + cos(i * 5)) AS x",
 }
@@ -324,7 +326,7 @@ def failed(con: duckdb.DuckDBPyConnection, release: str) -> set[str]:
 
 @pytest.mark.parametrize("mask", RELATIONS)
 def test_what_is_recommended_passes_and_a_leak_fails(con: duckdb.DuckDBPyConnection, mask: str) -> None:
-    con.execute(f"CREATE TABLE t AS SELECT i AS id, {RELATIONS[mask]} FROM range(1000) AS rows(i)")
+    con.execute(f"CREATE TABLE t AS SELECT i AS id, {RELATIONS[mask]} FROM range(40000, 40600) AS rows(i)")
     found = con.execute("SELECT mask, advice, statement FROM recommend_mask('t', conf=['x'], nonconf=['s'])").fetchall()
     assert found[0][:2] == (mask, "recommended")
     for _, advice, statement in found:
@@ -338,6 +340,16 @@ def test_what_is_recommended_passes_and_a_leak_fails(con: duckdb.DuckDBPyConnect
     for leak, more in leaks.items():
         release = f"SELECT id, s, {leak} AS x FROM (SELECT *, id AS i FROM t), (SELECT stddev(x) AS sd FROM t)"
         assert failed(con, release) >= {"cc_gain", "r2_gain", *more}, leak
+
+
+@pytest.mark.parametrize("start", [60_000, 80_000, 120_000])
+@pytest.mark.parametrize("mask", RELATIONS)
+def test_other_draws_of_what_is_recommended_pass(con: duckdb.DuckDBPyConnection, mask: str, start: int) -> None:
+    """The last one of shuffle_mask adds 0.03 to R² by a few large values that met by chance."""
+    con.execute(f"CREATE TABLE t AS SELECT i AS id, {RELATIONS[mask]} FROM range({start}, {start + 600}) AS rows(i)")
+    best = con.execute("SELECT mask, statement FROM recommend_mask('t', conf=['x'], nonconf=['s'])").fetchone()
+    assert best[0] == mask
+    assert failed(con, best[1]) == set(), best[1]
 
 
 def test_a_curve_excuses_only_what_it_tells(con: duckdb.DuckDBPyConnection) -> None:
