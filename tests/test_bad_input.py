@@ -57,7 +57,7 @@ def refused(con: duckdb.DuckDBPyConnection, call: str) -> str:
         ("'customers', conf=['x1'], seed=1.5", "seed takes a whole number, got 1.5"),
         ("'customers', conf=['x1'], round='yes'", "round takes true or false, got 'yes'"),
         ("'scratch', conf=['x1'], nonconf=[], round=true", r'round needs the types of the columns, and the planner cannot see "scratch"'),
-        ("'customers', conf=['x1'], on_null='ignore'", "on_null takes one of 'error', 'drop', 'mean'"),
+        ("'customers', conf=['x1'], on_null='ignore'", "on_null takes one of 'error', 'level', 'drop', 'mean'"),
         ("42, conf=['x1']", "tbl takes a text in single quotes"),
         ("'customers WHERE id > 3', conf=['x1']", "tbl must be one table or view, a file, or a parenthesised SELECT"),
         ("'customers, odd', conf=['x1']", "tbl must be one table or view"),

@@ -21,10 +21,8 @@ def test_a_page() -> None:
     ran = run("egadp_mask")
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "  conf (required)\n      the numeric columns to mask" in ran.stdout
-    assert (
-        "  on_null := 'error'\n      what to do with NULL in nonconf; takes one of 'error', 'drop', 'mean'\n"
-        in ran.stdout
-    )
+    assert "  on_null := 'error'\n      NULL in nonconf is refused, is a level of its category" in ran.stdout
+    assert "takes one\n      of 'error', 'level', 'drop', 'mean'\n" in ran.stdout
     assert "\nnot guaranteed:\n  - marginal distributions change" in ran.stdout
     assert ran.stdout.endswith(f"\nexample:\n  {EXAMPLES['egadp_mask']}\n")
 

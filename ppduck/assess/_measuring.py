@@ -24,6 +24,12 @@ from ppduck.plan.ranges import Range
 from ppduck.plan.relations import FEWEST_ROWS
 from ppduck.values import Array, Moments
 
+FITTED_MODEL = Parameter(
+    "model",
+    arguments.choice("linear", "kernel"),
+    "'linear', or 'kernel' for the LS-SVM of nm_egadp_mask; on 20,000 rows at most",
+    "'linear'",
+)
 MODEL = Parameter(
     "model",
     arguments.choice("linear", "curve", "kernel"),

@@ -15,7 +15,7 @@ from typing import Any
 
 from ppduck.assess import _fitted
 from ppduck.assess._learning import row_types
-from ppduck.assess._measuring import MODEL
+from ppduck.assess._measuring import FITTED_MODEL
 from ppduck.kernels.equivalence import Tested, bootstrap, corrected, parametric
 from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
@@ -120,7 +120,7 @@ FUNCTION = register(
                 "x", arguments.columns, "what it is predicted by: numbers, booleans or categories of both tables"
             ),
             KEY,
-            MODEL,
+            FITTED_MODEL,
             Parameter(
                 "region",
                 arguments.number(Range(0, 1e9)),

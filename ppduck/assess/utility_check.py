@@ -22,7 +22,7 @@ from scipy.stats import norm
 from ppduck.assess import _fitted
 from ppduck.assess._fitted import Drawn, Models, Told, Whole
 from ppduck.assess._learning import row_types
-from ppduck.assess._measuring import MODEL
+from ppduck.assess._measuring import FITTED_MODEL
 from ppduck.kernels.equivalence import parametric
 from ppduck.kernels.prediction import gain_by_chance
 from ppduck.plan import arguments
@@ -224,7 +224,7 @@ FUNCTION = register(
                 "S, which relations start from; by default what both tables have beside conf and key",
                 "NULL",
             ),
-            MODEL,
+            FITTED_MODEL,
             Parameter(
                 "tolerance",
                 arguments.number(Range(0, 1)),

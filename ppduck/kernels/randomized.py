@@ -180,5 +180,8 @@ def most_likely(observed: Array, matrices: Sequence[Array], start: Array, n: flo
             table, slope = twice, plain_slope
     gap = float(np.max(slope)) - 1
     # EM only tends to the border: a cell that could not gain is zero at the maximum.
-    table = np.where((slope < 1 - _AT_BORDER) & (table < _AT_BORDER), 0.0, table)
-    return np.asarray(table / table.sum()), gap
+    cut = np.where((slope < 1 - _AT_BORDER) & (table < _AT_BORDER), 0.0, table)
+    cut /= cut.sum()
+    off = float(np.max(slope_and_likelihood(cut)[0])) - 1
+    # Many such cells together may weigh too much to be left out.
+    return (cut, off) if off <= max(gap, enough) else (np.asarray(table / table.sum()), gap)

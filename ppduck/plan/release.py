@@ -36,7 +36,8 @@ def _features(roles: Roles) -> list[str]:
     """Numbers by name, categories by their levels but one, whichever of them planning compares the others with."""
     found = [folded(feature.column) for feature in roles.features if feature.level is None]
     for name in {feature.column for feature in roles.features if feature.level is not None}:
-        found += [f"{folded(name)} = {level}" for level in sorted(roles.levels[name])[1:]]
+        found += [f"{folded(name)} = {level}" for level in sorted(roles.levels.get(name, ()))[1:]]
+    found += [f"{folded(name)} IS NULL" for name in roles.null_levels]
     return sorted(found)
 
 

@@ -111,7 +111,7 @@ def test_mypy_accepts_a_right_program_and_rejects_a_wrong_one(tmp_path: Path) ->
 def test_the_marker_and_the_macros_are_in_the_wheel(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
-    for name in ("ppduck", "sql", "pyproject.toml", "README.md", "LICENSE"):
+    for name in ("ppduck", "sql", "examples", "pyproject.toml", "README.md", "LICENSE"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, source / name)
     build = "import setuptools.build_meta as backend; backend.build_wheel('..')"

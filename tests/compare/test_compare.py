@@ -137,7 +137,7 @@ def test_a_search_tells_which_parameters_matter(
         (["--known", ","], "--known is empty"),
         (["--methods", "rank"], "there is no method 'rank'"),
         (["--methods", ","], "--methods is empty"),
-        (["--methods", "RS-0", "--known", "2"], "p must be above 0 and at most 100, got 0"),
+        (["--methods", "RS-0", "--known", "2"], "reach must be from 1 to 100"),
         (["--methods", "MIC2m150", "--known", "2"], "k is 150, and 200 rows make no two groups of 150"),
         (["--plot", "risk.xyz"], "--plot takes a file that ends in .png, .svg, .pdf, got 'risk.xyz'"),
         (["--csv", "nowhere/runs.csv"], "there is no folder 'nowhere' to write 'runs.csv' in"),

@@ -56,7 +56,7 @@ def completed(names: Names, before: str, after: str = "") -> list[str]:
         ("FROM rr_mask('shop.orders', p={'id': 0.8, 'i", ["id'", "item'"]),
         ("FROM rr_mask('shop.orders', levels={'id': ['i", []),
         ("FROM association_measures('shop.orders', 'it", ["item'"]),
-        ("FROM egadp_mask('customers', on_null='", ["error'", "drop'", "mean'"]),
+        ("FROM egadp_mask('customers', on_null='", ["error'", "level'", "drop'", "mean'"]),
         ("FROM rr_query('", []),
         ("FROM egadp_plain('customers', ['x1'], secret='", []),
         ("FROM ppduck_help('egadp_m", ["egadp_mask'"]),

@@ -298,9 +298,10 @@ def test_timer(terminal: Terminal) -> None:
     assert '.timer takes on or off, got "maybe"' in terminal.ask(".timer maybe")
 
 
-def test_help(terminal: Terminal) -> None:
+def test_help(terminal: Terminal, tmp_path: Path) -> None:
     assert ".read FILE" in terminal.ask(".help") == terminal.ask("help").replace("ppduck> help", "ppduck> .help")
-    told = " ".join(ran(terminal.ask(".help egadp_mask")))
+    with Terminal(state=tmp_path, rows=120) as tall:
+        told = " ".join(ran(tall.ask(".help egadp_mask")))
     assert re.sub(r"\s+", "", page("egadp_mask")) in re.sub(r"\s+", "", told)
     assert '"egadp_maks". Did you mean "egadp_mask"?' in terminal.ask(".help egadp_maks")
     assert "sets how results are printed" in terminal.ask(".help .mode")
