@@ -27,8 +27,8 @@ MANY_RELEASES = (
     "safety of very many releases of the same rows: given nonconf each is exactly uncorrelated with conf, which is an "
     "equation about each conf column, and as many releases as rows would solve them"
 )
-UNUSED = "relations with columns outside conf, nonconf and by"
-UNUSED_WITHOUT_BY = "relations with columns outside conf and nonconf, and differences between groups"
+UNUSED = "relations with columns outside conf, nonconf and strata"
+UNUSED_WITHOUT_STRATA = "relations with columns outside conf and nonconf, and differences between groups"
 ORDER = "the order of rows"
 _TOLD = (
     "secrecy of extremes: exact variances tell how far out a row is that outweighs all others, to 29 % where it makes "
