@@ -54,7 +54,7 @@ def test_expected_counts_may_have_fractions_and_sampling_weights_not(
     assert counted.execute(f"FROM {call}").fetchall()
     counted.execute("INSERT INTO t VALUES (0, 0, 1)")
     with pytest.raises(
-        duckdb.InvalidInputException, match='"n", which holds a fraction in 4 of 5 rows.*only 4 combinations.*sum'
+        duckdb.InvalidInputException, match=r'"n", which holds a fraction in 4 of 5 rows.*only 4 combinations.*sum'
     ):
         counted.execute(f"FROM {call}").fetchall()
 
