@@ -149,12 +149,12 @@ def judge_form(
 ) -> None:  # fmt: skip
     """What the moments tell of a linear mask before a row is masked.
 
-    ``looked`` are the smallest value of each conf column, its mean, and 1 if all its values are whole numbers.
+    ``looked`` are the smallest and the largest value of each conf column, its mean, and 1 if all are whole numbers.
     """
     asked = mask.asked(request.parameters)
     judge = Judge(request.function, request.table, request.group, request.query, mask.remedy)
     found = nearness.nearness(blocks, form, terms)
-    least, mean, whole = looked.reshape(3, -1)
+    least, _, mean, whole = looked.reshape(4, -1)
     judge.left_out(spec["left_out"])
     noted: list[str] = []
     if mask.staying is not None:
