@@ -30,16 +30,16 @@ in it, such a row is judged by the share that it would have.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ppduck.errors import PpduckWarning, listed
+from ppduck.errors import listed
 from ppduck.kernels import leverage
 from ppduck.kernels.linear import Blocks, independent
+from ppduck.plan import notes
 from ppduck.plan.linear import LinearMask, Request, Weighing
 from ppduck.values import Array
 
@@ -49,6 +49,11 @@ ALONE = 0.95  # leverage from which on a row is its own prediction, however few 
 _REMEDIES = (
     "cut extreme values in a SELECT (top coding), mask the row among its peers (strata), leave it out, or take "
     "gadp_mask, which draws all values anew and keeps moments only roughly"
+)
+
+_LACKING = (
+    "a single row that lacks another conf column would make up more than {} of the variance of conf column "
+    "{{columns}}{{groups}}, so that its masked value tells how far out it is"
 )
 
 
@@ -192,7 +197,8 @@ def refuse(judged: Judged, farthest: Array | None) -> None:
         )
     found = judged.lacking(REFUSED)
     if found:
-        raise request.refuse(f"{_lacking(judged, REFUSED, found)}; {_REMEDIES}.")
+        said = _LACKING.format(_percent(REFUSED)).replace("{columns}", listed(found)).replace("{groups}", request.where)
+        raise request.refuse(f"{said}; {_REMEDIES}.")
     apart = judged.apart(REFUSED, judged.row(farthest))
     if apart:
         raise request.refuse(_apart(judged, apart))
@@ -205,42 +211,38 @@ def warn(judged: Judged, farthest: Array | None) -> None:
     if found:
         _say(
             request,
-            f"a single row weighs more than all others in nonconf column {listed(found)}{request.where}, so that more "
-            "than half of its masked values is its own; merge rare levels, cut extreme values in a SELECT, or leave "
-            "the column out of nonconf.",
+            found,
+            "a single row weighs more than all others in nonconf column {columns}{groups}, so that more than half of "
+            "its masked values is its own; merge rare levels, cut extreme values in a SELECT, or leave the column out "
+            "of nonconf.",
         )
     dominated = judged.beyond(WARNED, judged.x)
     if dominated:
         anew = " values are drawn anew, but" if judged.weighing == "warned" else ""
         _say(
             request,
-            f"a single row makes up more than {_percent(WARNED)} of the variance of conf column {listed(dominated)}"
-            f"{request.where}:{anew} who knows that there is such a row can tell its size from the release; "
+            dominated,
+            f"a single row makes up more than {_percent(WARNED)} of the variance of conf column {{columns}}{{groups}}:"
+            f"{anew} who knows that there is such a row can tell its size from the release; "
             f"{'cut extreme values in a SELECT (top coding)' if anew else _REMEDIES}.",
         )
     lacking = judged.lacking(WARNED)
     if lacking:
-        _say(request, f"{_lacking(judged, WARNED, lacking)}; {_REMEDIES}.")
+        _say(request, lacking, f"{_LACKING.format(_percent(WARNED))}; {_REMEDIES}.")
     apart = judged.apart(WARNED, judged.row(farthest))
     if not found and not dominated and apart:
         names = listed(judged.names[i] for i in apart)
         _say(
             request,
-            f"a single row weighs more than all others by {names} taken together{request.where}: what is released "
-            "tells much of how these columns differ in it; leave the row out, correct it in a SELECT, or leave one of "
+            [""],
+            f"a single row weighs more than all others by {names} taken together{{groups}}: what is released tells "
+            "much of how these columns differ in it; leave the row out, correct it in a SELECT, or leave one of "
             "these columns out.",
         )
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
-
-
-def _lacking(judged: Judged, share: float, found: list[str]) -> str:
-    return (
-        f"a single row that lacks another conf column would make up more than {_percent(share)} of the variance of "
-        f"conf column {listed(found)}{judged.request.where}, so that its masked value tells how far out it is"
-    )
 
 
 def _apart(judged: Judged, found: list[int]) -> str:
@@ -257,5 +259,6 @@ def _apart(judged: Judged, found: list[int]) -> str:
     )
 
 
-def _say(request: Request, text: str) -> None:
-    warnings.warn(f"{request.faults().where}: {text}", PpduckWarning, stacklevel=2)
+def _say(request: Request, columns: Sequence[str], sentence: str) -> None:
+    for name in columns:
+        notes.add(request.note(sentence, name, "", 0.0))

@@ -246,3 +246,12 @@ def test_a_row_that_lacks_another_column_does_not_get_its_own_value(
         masked = call("nm_egadp_mask", f", variant={variant}, seed={seed}", conf=["x0", "x1"])
         own += abs(matrix(con, f"SELECT x0 FROM {masked} WHERE id = 7")[0, 0] - 150) < 5
     assert own <= 1
+
+
+def test_many_groups_are_warned_of_once(con: duckdb.DuckDBPyConnection) -> None:
+    values = np.vstack([of_share(0.7, seed=seed) for seed in range(6)])
+    values[:, 0] = np.arange(len(values)) // N
+    masked = "egadp_mask('t', conf=['x0'], nonconf=[], strata=['s'], key='id')"
+    _, _, [warned] = released(con, values, masked)
+    assert MAKES_UP.format(60) + '"x0" in several groups, such as s = ' in warned
+    assert ",:" not in warned
