@@ -242,6 +242,8 @@ MASK = linear_mask(
         "with variants 2, 3 and 4, exact covariances: shuffling moves them",
         "with variants 2 and 4, the strength of relations of skewed columns and of those with many equal values: "
         "shuffling keeps the order that was learnt, not the distances",
+        "with variants 3 and 4, secrecy where most residuals are alike and few are large: most values then come out "
+        "near themselves, which correlations, by which nearness is judged, do not show",
         VALUES_RELEASED,
         f"with variants 1 and 3, {EXTREMES}",
         SHAPE,
