@@ -57,6 +57,12 @@ def shares(blocks: Blocks, low: Array, high: Array) -> Array:
     return np.asarray(farthest**2 / (blocks.n - 1))
 
 
+def shares_of_others(blocks: Blocks, distance: Array) -> Array:
+    """What share a row at such a distance from the mean of each X would have, if it were one of those measured."""
+    squares = (distance / blocks.x_scale) ** 2
+    return np.asarray(squares / (blocks.n - 1 + squares))
+
+
 def from_share(share: float, terms: int, n: int) -> float:
     """The h that is ``share`` of the way from what is called high, three times its average (terms + 1)/n, to 1.
 

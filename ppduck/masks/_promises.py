@@ -32,10 +32,11 @@ UNUSED_WITHOUT_STRATA = "relations with columns outside conf and nonconf, and di
 ORDER = "the order of rows"
 _TOLD = (
     "secrecy of extremes: exact variances tell how far out a row is that outweighs all others, to 29 % where it makes "
-    "up 60 % of a variance and to 12 % where it makes up 80 %"
+    "up 60 % of a variance and to 12 % where it makes up 80 %; of two rows that outweigh all others together, who "
+    "knows one can tell the other"
 )
-EXTREMES = f"{_TOLD}; of the former you are warned, from the latter on it is refused"
-EXTREMES_REFUSED = f"{_TOLD}, from where on it is refused"
+EXTREMES = f"{_TOLD}; of a row of 60 % you are warned, one of 80 % is refused"
+EXTREMES_REFUSED = f"{_TOLD}; a row of 80 % is refused"
 EXTREMES_DRAWN_ANEW = (
     "secrecy of extremes: no row stands out, as values are drawn anew, but variances still tell about how far out a "
     "row was that outweighed all others; from 60 % of a variance on you are warned"

@@ -24,7 +24,7 @@ from ppduck.plan.nearness import Judge
 from ppduck.plan.ranges import Range
 from ppduck.plan.registry import register
 from ppduck.plan.whole import WITHOUT, Told, WholeFrame, noise_of, whole_mask
-from ppduck.values import Array
+from ppduck.values import Array, folded
 
 SOLVE = "ppduck_swapped_places"
 # Specification, name of the group, secret of the release, number of the query, which column, how many values it has,
@@ -121,7 +121,7 @@ def solve(
             f"reach = {reach:g} % of the {n} values of conf column {quoted(column)}{where} is {ranks} ranks, in "
             f"which there is too little to draw; take a reach of at least {100 * SHORTEST_REACH / n:.3g}."
         )
-    places = swapped(n, ranks, noise_of(f"{secret} {column}"))
+    places = swapped(n, ranks, noise_of(f"{secret} {folded(column)}"))
     _judge(told.judge, column, places, tied)
     return 1 + places
 

@@ -123,7 +123,8 @@ class Frame(Look):
     def specification(self) -> str:
         """With whether moments are promised to the last digits, which rounding to a column's type would move."""
         exact = self.mask.exact(self.given) and not self.given.get("round")
-        return json.dumps(json.loads(super().specification()) | {"exact": exact}, sort_keys=True)
+        more = {"exact": exact, "explaining": self.explaining}
+        return json.dumps(json.loads(super().specification()) | more, sort_keys=True)
 
     def statement(self) -> str:
         statement = sql.Statement()
@@ -147,9 +148,9 @@ class Frame(Look):
         statement.step("_pp_form", self._form(), materialized=True)
 
     def _looked(self) -> list[sql.Expr]:
-        """Of conf the smallest values, the means, and whether all values are whole numbers: what masking may change."""
+        """Of conf the smallest and largest values, the means, and whether all are whole: what masking may change."""
         numbers = [numeric(column) for column in self.roles.conf]
-        least = [sql.call("min", number.copy()) for number in numbers]
+        ends = [sql.call(end, number.copy()) for end in ("min", "max") for number in numbers]
         mean = [sql.call("avg", number.copy()) for number in numbers]
         whole = [
             sql.number(1.0)
@@ -159,7 +160,7 @@ class Frame(Look):
             )
             for column, number in zip(self.roles.conf, numbers, strict=True)
         ]
-        return [sql.named(sql.array([*least, *mean, *whole], "DOUBLE"), "_pp_looked")]
+        return [sql.named(sql.array([*ends, *mean, *whole], "DOUBLE"), "_pp_looked")]
 
     def _word_calls(self) -> list[sql.Expr]:
         key, tweak = sql.column("_pp_key"), sql.column("_pp_tweak")
@@ -206,7 +207,8 @@ class Frame(Look):
     def _judged(self, *, together: bool = False) -> list[str]:
         """The terms in which a row may stand apart; ``together``, those that are judged as one."""
         with_x = self.weighs_x == "all" or (self.weighs_x != "none" and not together)
-        return self.deviations[: self.explaining] + (self.deviations[self.p :] if with_x else [])
+        s = self.deviations[: self.explaining if together else self.p]
+        return s + (self.deviations[self.p :] if with_x else [])
 
     def _complete_rows(self, more: Sequence[sql.Expr] = (), where: sql.Expr | None = None) -> str:
         """The terms of the form in the rows in which every confidential column is present."""
@@ -294,8 +296,7 @@ class Frame(Look):
     def _outputs(self) -> list[sql.Expr]:
         """The form, column by column; the centre comes last, so that a large one costs digits once."""
         s = [sql.column(name) for name in self.deviations[: self.p]]
-        # A row that lacks one conf column is masked in the others as if that one were average.
-        x = [sql.call("coalesce", sql.column(name), sql.number(0.0)) for name in self.deviations[self.p :]]
+        x = self._x_terms()
         v = [sql.column(name) for name in self.noise]
         found = []
         coefficients = iter(self._coefficients())
@@ -306,6 +307,10 @@ class Frame(Look):
             parts = [sql.product(term, sql.column(next(coefficients))) for term in terms]
             found.append(sql.total([intercept, *parts, sql.column(self.centres[self.p + j])]))
         return found
+
+    def _x_terms(self) -> list[sql.Expr]:
+        """A row that lacks one conf column is masked in the others as if that one were average."""
+        return [sql.call("coalesce", sql.column(name), sql.number(0.0)) for name in self.deviations[self.p :]]
 
     def _projection(self) -> str:
         replace = {}

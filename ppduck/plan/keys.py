@@ -3,11 +3,11 @@
 Randomized answers go by this number, and must be the same after an upgrade of DuckDB, whose ``hash()`` is not promised
 to last. So a key is a *value*, and its number is stated here, in terms that any engine can follow:
 
-- **The text of a value** is what ``CAST(value AS VARCHAR)`` writes, with three exceptions, made so that a number is the
+- **The text of a value** is what ``CAST(value AS VARCHAR)`` writes, with four exceptions, made so that a value is the
   same in every type: a DECIMAL has no trailing zeros behind its point (7.00 is ``7``, 7.50 is ``7.5``); a DOUBLE or
-  FLOAT that is whole, and inside 64 bits, is written as a whole number (7.0 is ``7``, −0.0 is ``0``); a time with zone
-  is its microseconds since 1970, since its text depends on the session. An enum is its label, a blob its text with
-  escapes, what is nested as DuckDB writes it.
+  FLOAT that is whole, and inside 64 bits, is written as a whole number (7.0 is ``7``, −0.0 is ``0``); a TIMESTAMP at
+  midnight is its date, as data frames have no other dates; a time with zone is its microseconds since 1970, since its
+  text depends on the session. An enum is its label, a blob its text with escapes, what is nested as DuckDB writes it.
 - **One column** whose text is a whole number from −2⁶³ to 2⁶³ − 1 in canonical writing (no sign +, no leading zero, no
   space) is that number itself: ``7`` as text, as TINYINT or as DECIMAL, but neither ``07`` nor ``7.0`` as text.
 - **Everything else**, and several columns in the order of their folded names, has the bytes of a netstring: for each
@@ -32,6 +32,8 @@ _NARROW = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", 
 _WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
 _FRACTIONS = ("DOUBLE", "FLOAT")
 _ZONED = "TIMESTAMP WITH TIME ZONE"
+_TIMES = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
+_MIDNIGHT = " 00:00:00$"
 _HEX_DIGITS = 16
 
 
@@ -89,6 +91,7 @@ def text(column: Column) -> sql.Expr:
         sql.call("starts_with", kind.copy(), sql.text("DECIMAL(")), sql.call("contains", written.copy(), sql.text("."))
     )
     found = found.when(with_point, _without_zeros(written))
+    found = found.when(kind.copy().isin(*map(sql.text, _TIMES)), _without_midnight(written))
     zoned = exp.EQ(this=kind.copy(), expression=sql.text(_ZONED))
     return found.when(zoned, _text(_tried(written, "TIMESTAMPTZ"), _ZONED)).else_(written.copy())
 
@@ -99,6 +102,8 @@ def _text(value: sql.Expr, type_: str) -> sql.Expr:
         return sql.call("coalesce", sql.cast(_whole(value, type_), "VARCHAR"), written)
     if type_.startswith("DECIMAL(") and not type_.endswith(",0)"):
         return _without_zeros(written)
+    if type_ in _TIMES:
+        return _without_midnight(written)
     if type_ == _ZONED:  # infinity has no microseconds
         return sql.call("coalesce", sql.cast(sql.call("epoch_us", value.copy()), "VARCHAR"), written)
     return written
@@ -106,6 +111,10 @@ def _text(value: sql.Expr, type_: str) -> sql.Expr:
 
 def _without_zeros(written: sql.Expr) -> sql.Expr:
     return sql.call("rtrim", sql.call("rtrim", written.copy(), sql.text("0")), sql.text("."))
+
+
+def _without_midnight(written: sql.Expr) -> sql.Expr:
+    return sql.call("regexp_replace", written.copy(), sql.text(_MIDNIGHT), sql.text(""))
 
 
 def _whole(value: sql.Expr, type_: str) -> sql.Expr:

@@ -60,6 +60,7 @@ class Request:
     measured: list[str] = field(default_factory=list)  # the features that are numbers and not levels, and conf
     ranks: Array = field(default_factory=_nothing)  # sums of products of ranks, for the masks that work on ranks
     sample: Array = field(default_factory=_nothing)  # some rows of the form's terms, one after the other
+    heavy: frozenset[int] = frozenset()  # terms of S of which a single row makes up much
     query: int = 0  # the number of the query, of which the same is said only once
 
     @property

@@ -101,14 +101,17 @@ class Look:
         return [sql.column("rowid")] if self.roles.source.has_rowid else []
 
     def _used(self) -> list[sql.Expr]:
-        """What is masked and what it is masked by, as values: numbers as doubles, all else as texts."""
+        """What is masked and what it is masked by, as values: numbers as doubles, strata as keys, all else as texts."""
         roles = self.roles
         measured = {feature.column for feature in roles.features if feature.level is None}
         measured |= {column.name for column in roles.conf}
-        found = []
+        found: list[sql.Expr] = []
         for column in keys.in_order([roles.source.column(name) for name in {*measured, *roles.nonconf, *roles.strata}]):
-            as_number = column.name in measured or column.is_numeric or column.is_boolean
-            found.append(numeric(column) if as_number else keys.text(column))
+            if column.name in roles.strata:  # a group is the same whether its name is 3 or '3'
+                found += keys.numbers([column])
+            else:
+                as_number = column.name in measured or column.is_numeric or column.is_boolean
+                found.append(numeric(column) if as_number else keys.text(column))
         return found
 
     def _groups(self) -> list[sql.Expr]:

@@ -149,12 +149,12 @@ def judge_form(
 ) -> None:  # fmt: skip
     """What the moments tell of a linear mask before a row is masked.
 
-    ``looked`` are the smallest value of each conf column, its mean, and 1 if all its values are whole numbers.
+    ``looked`` are the smallest and the largest value of each conf column, its mean, and 1 if all are whole numbers.
     """
     asked = mask.asked(request.parameters)
     judge = Judge(request.function, request.table, request.group, request.query, mask.remedy)
     found = nearness.nearness(blocks, form, terms)
-    least, mean, whole = looked.reshape(3, -1)
+    least, _, mean, whole = looked.reshape(4, -1)
     judge.left_out(spec["left_out"])
     noted: list[str] = []
     if mask.staying is not None:
@@ -190,7 +190,14 @@ def judge_values(judge: Judge, spec: dict[str, Any], names: Sequence[str], befor
         for name, x, y in zip(names, before.T, after.T, strict=True)
     ]
     stay = [nearness.staying(x, y) for x, y in zip(before.T, released, strict=True)]
-    noted = judge.shares(names, np.array(stay), " because they repeat", every=True)
+    why = " because they repeat, or once they are rounded" if spec["rounds"] else " because they repeat"
+    noted = judge.shares(names, np.array(stay), why, every=True)
+    if not spec["rounds"]:
+        back = [
+            0.0 if name in noted else nearness.staying(x, _released(x, y, _step(x, by_name[name])))
+            for name, x, y in zip(names, before.T, after.T, strict=True)
+        ]
+        noted += judge.given_back(names, np.array(back))
     correlations = [nearness.correlation(x, y) for x, y in zip(before.T, after.T, strict=True)]
     judge.correlations(names, np.array(correlations), noted=noted)
     for name, x, y in zip(names, before.T, released, strict=True):
@@ -205,6 +212,11 @@ def _released(before: Array, after: Array, step: float) -> Array:
     found = np.round(after / step) * step if step else after
     error = 1e-9 * np.maximum(np.abs(before), np.nanstd(before))
     return np.where(np.abs(found - before) <= error, before, found)
+
+
+def _step(values: Array, own: float) -> float:
+    """What a reader would round to: the column's own step, or whole numbers where all of them are."""
+    return 1.0 if not own and _is_whole(values) else own
 
 
 def _is_whole(values: Array) -> bool:

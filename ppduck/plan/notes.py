@@ -94,4 +94,6 @@ def _said(sentence: str, notes: list[Note]) -> str:
     told = f" in the group {groups[0]}" if groups else ""
     if len(groups) > 1:
         told = f" in several groups, such as {groups[0]},"
+    for mark in ",:;":
+        sentence = sentence.replace(f"{{groups}}{mark}", f"{told.rstrip(',')}{mark}")
     return sentence.replace("{groups}", told).replace("{columns}", ", ".join(columns))

@@ -118,6 +118,14 @@ class RelationFrame(NarrowFrame):
     def _x_deviation(self, j: int) -> sql.Expr:
         return sql.minus(numeric(self.roles.conf[j]), sql.column(self.centres[self.p + j], "_pp_first"))
 
+    def _where_complete(self, value: sql.Expr) -> sql.Expr:
+        """X has a part in the noise only, and there in rows that the moments know: in others it would only show."""
+        complete = [sql.column(column.name).is_(exp.null()).not_() for column in self.roles.conf]
+        return exp.Case().when(exp.and_(*complete), value).else_(sql.number(0.0))
+
+    def _x_terms(self) -> list[sql.Expr]:
+        return [self._where_complete(sql.column(name)) for name in self.deviations[self.p :]]
+
     def _prepare(self, statement: sql.Statement) -> None:
         self._sample(statement)
         self._learn(statement)
@@ -132,7 +140,7 @@ class RelationFrame(NarrowFrame):
         scaled = [
             sql.named(
                 exp.Div(
-                    this=sql.call("coalesce", self._x_deviation(j), sql.number(0.0)),
+                    this=self._where_complete(self._x_deviation(j)),
                     expression=sql.column(f"_pp_sd{j}", "_pp_first"),
                 ),
                 f"_pp_xs{j}",

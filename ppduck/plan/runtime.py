@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -149,11 +150,11 @@ def solve(
     mask, request, blocks = _read(specification, group, n, sums, products, ranks, sample, query)
     spec = _specification(specification)
     with one_thread(), np.errstate(all="raise", under="ignore"):
-        judged = dominance.Judged.of(mask, request, blocks, spec, alone)
+        judged = dominance.Judged.of(mask, request, blocks, spec, alone, looked)
         dominance.refuse(judged, apart)
         if spec["exact"]:
             digits.refuse_far_from_zero(request, blocks, alone[len(alone) - blocks.q :])
-        form = mask.solve(blocks, request)
+        form = mask.solve(blocks, replace(request, heavy=judged.heavy))
         dominance.warn(judged, apart)
         judge_form(mask, request, blocks, form, mask.explaining(blocks), spec, looked)
     return flatten(mask, form)
@@ -170,7 +171,7 @@ def _read(
     nothing = np.empty(0)
     request = Request(
         spec["function"], spec["table"], group, spec["conf"], spec["features"], spec["parameters"],
-        spec["measured"], nothing if ranks is None else ranks, nothing if sample is None else sample, query,
+        spec["measured"], nothing if ranks is None else ranks, nothing if sample is None else sample, query=query,
     )  # fmt: skip
     # Where no row is complete, all sums are NULL.
     moments = Moments.from_sums(n, np.nan_to_num(sums), np.nan_to_num(products))

@@ -190,3 +190,68 @@ def test_many_rows_with_a_dominant_one_of_several_columns(con: duckdb.DuckDBPyCo
     con.execute("UPDATE t SET x1 = x0 + s + sin(id * 7.7)")
     masked = "egadp_mask('t', conf=['x0', 'x1'], nonconf=['s'], key='id')"
     assert con.execute(f"SELECT count(x1) FROM {masked}").fetchone() == (100_000,)
+
+
+def test_noise_that_is_free_of_squares_gives_no_row_away(con: duckdb.DuckDBPyConnection) -> None:
+    """A row of 30 % of the variance has nearly all of that of X²: free of that too, noise would leave it out."""
+    found = []
+    for seed in range(5):
+        release, why, _ = released(con, of_share(0.3, 3, seed), call("nm_egadp_mask"))
+        assert release is not None, why
+        found.append(attack(release)[0] == 7)
+    assert sum(found) <= 1
+
+
+def test_a_learnt_curve_does_not_raise_the_limit(con: duckdb.DuckDBPyConnection) -> None:
+    """What is judged in [1, S, X] of egadp_mask is so of nm_egadp_mask."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(N, 3))
+    x[7] = [28, -28, 28]
+    for mask in ("egadp_mask", "nm_egadp_mask"):
+        _, _, warned = released(con, np.column_stack([rng.normal(size=N), x]), call(mask))
+        assert any("a single row weighs more than all others by" in text for text in warned), mask
+
+
+@pytest.mark.parametrize("mask", [*EXACT, *NOISE, "gadp_mask"])
+def test_a_row_that_lacks_another_column_is_judged_too(con: duckdb.DuckDBPyConnection, mask: str) -> None:
+    """It is in no moments: noise would show it to a thousandth, and be told by no limit."""
+    values = hundredfold(4)
+    insert(con, "t", ["s", *CONF], values)
+    con.execute("UPDATE t SET x1 = NULL WHERE id = 7")
+    masked = call(mask, (EXACT | NOISE).get(mask, ""))
+    if mask in ("ipso_mask", "gadp_mask", "nm_egadp_mask"):  # these draw the row anew, whatever its values are
+        rows = matrix(con, f"SELECT x0, x2 FROM {masked} ORDER BY id")
+        others = np.delete(rows, 7, axis=0)
+        assert (np.abs(rows[7] - others.mean(axis=0)) < 5 * others.std(axis=0)).all()
+    else:
+        would = 'a single row that lacks another conf column would make up more than 80 % .* "x0", "x2"'
+        with pytest.raises(duckdb.InvalidInputException, match=would):
+            con.execute(f"FROM {masked}")
+        con.execute("UPDATE t SET x0 = 50 + 5 * 45, x2 = 50 WHERE id = 7")  # 45 sd: two thirds of the variance
+        with pytest.warns(PpduckWarning, match='lacks another conf column would make up more than 60 % .* "x0", so'):
+            con.execute(f"FROM {masked}")
+
+
+@pytest.mark.parametrize("variant", [2, 3, 4])
+def test_a_row_that_lacks_another_column_does_not_get_its_own_value(
+    con: duckdb.DuckDBPyConnection, variant: int
+) -> None:
+    """Its noise once hung on its own value, so that in the order of noise it met that again."""
+    values = hundredfold(4)
+    values[7] = [0, 150, 50, 50]
+    insert(con, "t", ["s", *CONF], values)
+    con.execute("UPDATE t SET x1 = NULL WHERE id = 7")
+    own = 0
+    for seed in range(6):
+        masked = call("nm_egadp_mask", f", variant={variant}, seed={seed}", conf=["x0", "x1"])
+        own += abs(matrix(con, f"SELECT x0 FROM {masked} WHERE id = 7")[0, 0] - 150) < 5
+    assert own <= 1
+
+
+def test_many_groups_are_warned_of_once(con: duckdb.DuckDBPyConnection) -> None:
+    values = np.vstack([of_share(0.7, seed=seed) for seed in range(6)])
+    values[:, 0] = np.arange(len(values)) // N
+    masked = "egadp_mask('t', conf=['x0'], nonconf=[], strata=['s'], key='id')"
+    _, _, [warned] = released(con, values, masked)
+    assert MAKES_UP.format(60) + '"x0" in several groups, such as s = ' in warned
+    assert ",:" not in warned

@@ -85,18 +85,12 @@ def test_values_that_come_out_as_good_as_unmasked_are_warned_of(con: duckdb.Duck
     con.execute("CREATE TABLE t AS SELECT i AS id, (i % 10 < 3)::INTEGER AS ill, sin(i) AS x FROM range(2000) r(i)")
     with pytest.raises(duckdb.InvalidInputException, match=r'\d+% of the masked values of conf column "ill" would be'):
         con.execute("FROM onn_mask('t', conf=['ill'], key='id')").fetchall()
-    found = []
     for seed in range(3):
         call = f"onn_mask('t', conf=['ill', 'x'], standardise=true, key='id', seed={seed})"
-        with pytest.warns(
-            PpduckWarning, match=r'onn_mask on "t": masked values of .*stay near the originals'
-        ) as caught:
+        with pytest.warns(PpduckWarning, match=r'"ill" \(\d+%\) would be the originals if somebody rounded') as caught:
             con.execute(f"CREATE OR REPLACE TABLE m AS FROM {call}")
-        near, _, _ = str(caught[0].message).partition("stay near")
-        [both] = con.execute("SELECT corr(t.ill, m.ill), corr(t.x, m.x) FROM t JOIN m USING (id)").fetchall()
-        assert ['"ill"' in near, '"x"' in near] == [each >= 0.995 for each in both]
-        found.append(both[0])
-    assert max(found) >= 0.995
+        [(near,)] = con.execute("SELECT corr(t.x, m.x) FROM t JOIN m USING (id)").fetchall()
+        assert ("stay near the originals" in str(caught[0].message)) == (near >= 0.995)
 
 
 def test_columns_that_the_networks_have_not_learnt_are_warned_of(con: duckdb.DuckDBPyConnection) -> None:

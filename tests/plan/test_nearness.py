@@ -145,6 +145,24 @@ def test_whole_numbers_that_rounding_would_give_back_are_warned_of(con: duckdb.D
     assert re.search(r'masked values of "x" \(61%\) would be the originals if somebody rounded them', message)
 
 
+def test_means_of_whole_numbers_that_rounding_would_give_back_are_warned_of(con: duckdb.DuckDBPyConnection) -> None:
+    """Four numbers in a row have a mean between the second and the third of them."""
+    (message,) = said(con, "microaggregate_mask('(SELECT id, id AS y FROM t)', conf := ['y'], k := 4, key := 'id')")
+    assert re.search(r'masked values of "y" \(25%\) would be the originals if somebody rounded them', message)
+    with pytest.warns(
+        PpduckWarning, match=r'"y" \(25%\) are the originals because they repeat, or once they are rounded'
+    ):
+        con.execute(
+            "FROM microaggregate_mask('(SELECT id, id AS y FROM t)', conf := ['y'], k := 4, key := 'id', round := true)"
+        )
+
+
+def test_a_column_that_others_hold_together_is_warned_of(con: duckdb.DuckDBPyConnection) -> None:
+    """Groups are of records: a column with few values stays in them, which is refused only where all of them do."""
+    (message,) = said(con, "microaggregate_mask('t', conf := ['few', 'far'], k := 3, key := 'id')")
+    assert re.search(r'masked values of "few" \(\d\d%\) are the originals because they repeat', message)
+
+
 def test_many_groups_are_told_of_in_one_warning(con: duckdb.DuckDBPyConnection) -> None:
     (message,) = said(con, "noise_mask('t', conf := ['far'], strata := ['g'], level := 1e-4, key := 'id')")
     assert re.search(r"in several groups, such as g = \d+, stay near", message)

@@ -14,7 +14,7 @@ TABLES = {
     "t": "SELECT i AS id, i // 10 AS a, i % 10 AS b, sin(i * 7) AS s1, i % 7 AS s2, ['u', 'v', 'w'][1 + i % 3] AS c, "
     "cos(i * 3) AS x1, i * i % 101 AS x2, i % 2 AS g FROM range(600) r(i)",
     "capitals": 'SELECT id AS "ID", a AS A, b AS B, s1 AS S1, s2 AS "S2", c AS C, x1 AS "X1", x2 AS X2, g AS G FROM t',
-    "text_id": "SELECT * REPLACE (id::VARCHAR AS id, a::VARCHAR AS a) FROM t",
+    "text_id": "SELECT * REPLACE (id::VARCHAR AS id, a::VARCHAR AS a, g::VARCHAR AS g) FROM t",
     "typed": "SELECT * REPLACE (id::DECIMAL(9, 2) AS id, a::HUGEINT AS a, s2::DOUBLE AS s2, x2::DECIMAL(9, 1) AS x2, "
     "c::ENUM('w', 'u', 'v') AS c, g::DOUBLE AS g) FROM t",
 }
@@ -66,6 +66,12 @@ def test_a_release_has_the_same_noise_however_it_is_spelt(
         ("sufficiency_mask", ["nonconf=['s1'], alpha=0.5", "nonconf=['s1'], alpha={'x2': 0.5, 'X1': 0.5}"]),
         ("onn_mask", ["hidden=2", "b=0.8, hidden=2, c=4.0, standardise=false"]),
         ("egadp_mask", ["nonconf=['s1'], strata=['g', 'c']", "nonconf=['s1'], strata=['C', 'G']"]),
+        (
+            "noise_mask",
+            ["level=0.1, strata=['g', 'c']", "level=0.1, strata=['C', 'G']", "level=0.1, strata=['g', 'c']"],
+        ),
+        ("rank_swap_mask", ["reach=14", "reach=14.0", "reach=14"]),
+        ("shuffle_mask", ["nonconf=['s1', 's2']", "nonconf=['S2', 's1']", "nonconf=['s1', 's2'], on_null='drop'"]),
     ],
 )
 def test_parameters_that_mean_the_same(tables: duckdb.DuckDBPyConnection, mask: str, spellings: list[str]) -> None:
