@@ -323,7 +323,10 @@ class Planner:
 
         def rows(*columns: Any) -> pa.Array:
             with self._speaker.gathering(), interrupts.at_work(columns[0][0].as_py() if len(columns[0]) else None):
-                found = [function(*map(_plain, row)) for row in zip(*columns, strict=True)]
+                found = []
+                for row in zip(*columns, strict=True):
+                    interrupts.check_interrupt()  # a batch may be two thousand groups
+                    found.append(function(*map(_plain, row)))
             return pa.array(found, type=arrow)
 
         # DuckDB counts the parameters.

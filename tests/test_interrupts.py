@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -16,8 +17,19 @@ import ppduck
 from ppduck import interrupts
 from ppduck.errors import PpduckError
 from ppduck.interrupts import at_work, check_interrupt, stop
-from ppduck.kernels import linkage, loglinear, loglinear_randomized, microaggregation, onn, optimal, relation
+from ppduck.kernels import (
+    linkage,
+    loglinear,
+    loglinear_randomized,
+    microaggregation,
+    onn,
+    optimal,
+    randomized,
+    relation,
+)
 from ppduck.kernels.noise import KeyedNoise
+from ppduck.plan import runtime
+from ppduck.plan.linear import flatten
 from tests.conftest import SECRET
 
 pytestmark = pytest.mark.core
@@ -32,6 +44,7 @@ LOOPS: dict[str, Callable[[], object]] = {
     "model": lambda: relation.fit(ROWS[:, :2], ROWS[:, 2:]),
     "links": lambda: linkage.linked(ROWS, ROWS + 0.1),
     "scaling": lambda: loglinear.fit(COUNTS, PAIRS),
+    "likelihood": lambda: randomized.most_likely(COUNTS / COUNTS.sum(), KEPT, COUNTS / COUNTS.sum()),
     "search": lambda: loglinear_randomized.fitted_through(COUNTS, KEPT, PAIRS, COUNTS / COUNTS.sum()),
 }
 OF_FUNCTIONS = {
@@ -123,6 +136,24 @@ def test_a_network_that_learns_ends_when_its_connection_is_interrupted(t: duckdb
         assert "nterrupted" in str(error)
         assert cursor.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("t",)]
         cursor.execute("CREATE TABLE released AS FROM noise_mask('t', conf=['x'], level=0.5, nonconf=[], key='id')")
+
+
+def test_a_batch_of_groups_ends_at_the_next_group(
+    con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    con.execute("CREATE TABLE d AS SELECT i AS id, sin(i * i) AS x, i % 50 AS g FROM range(1000) r(i)")
+    solved = []
+
+    def flattened(*told: Any) -> list[float]:
+        solved.append(told)
+        for name, _ in list(interrupts._at_work):
+            stop(name)
+        return flatten(*told)
+
+    monkeypatch.setattr(runtime, "flatten", flattened)
+    with pytest.raises(duckdb.Error, match="Interrupted: the connection was"):
+        con.execute("FROM noise_mask('d', conf=['x'], level=0.5, nonconf=[], key='id', strata='g')").fetchall()
+    assert len(solved) <= 2  # one of each thread
 
 
 @pytest.mark.parametrize("call", OF_FUNCTIONS)

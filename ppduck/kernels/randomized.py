@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import norm
 
+from ppduck.interrupts import check_interrupt
 from ppduck.values import Array
 
 Target = Literal["population", "table"]
@@ -165,6 +166,7 @@ def most_likely(observed: Array, matrices: Sequence[Array], start: Array, n: flo
     slope, _ = slope_and_likelihood(table)
     work = observed.size * sum(observed.shape)
     for _ in range(min(max(_EM_WORK // work, _FEWEST_STEPS), _MOST_STEPS)):
+        check_interrupt()
         if np.max(slope) - 1 <= enough:
             break
         once = table * slope

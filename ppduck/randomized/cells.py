@@ -24,7 +24,7 @@ from ppduck.plan.catalog import Catalog
 from ppduck.plan.ranges import Range
 from ppduck.randomized import counting
 from ppduck.randomized.conditioning import is_invertible, warn
-from ppduck.randomized.design import LEVELS, MATRIX, Attribute, P
+from ppduck.randomized.design import LEVELS, MATRIX, MOST_LEVELS, Attribute, P
 from ppduck.randomized.published import Published, unchanged
 from ppduck.values import Array
 
@@ -188,6 +188,9 @@ class Cells:
             if self._null_is_level(attribute):
                 place = f"CASE WHEN {value} IS NULL THEN {size} ELSE {place} END"
             number = f"({number} * {size} + {place} - 1)"
+        # Thousands of levels would be searched for every cell, only to be refused.
+        few = " AND ".join(f"len({sql.render(levels.copy())}) <= {MOST_LEVELS}" for levels in lists)
+        number = f"CASE WHEN {few} THEN {number} END"
         sizes = sql.array((sql.call("len", levels.copy()) for levels in lists), "BIGINT")
         columns = [
             sql.named(sql.raw(number), "_pp_cell"),
@@ -216,6 +219,14 @@ def _texts(attribute: Attribute) -> str:
     return f"[{', '.join(texts)}]"
 
 
+def no_category(name: str) -> str:
+    """What is wrong with a column of too many levels."""
+    return (
+        f"column {quoted(name)} has more than {MOST_LEVELS:,} levels, which is no category; cut it into classes in "
+        f"tbl, such as '(SELECT {name} // 10 AS {name}, … FROM …)', or leave it out."
+    )
+
+
 def refuse_many_cells(faults: Faults, sizes: Sequence[int], most: int) -> None:
     cells = prod(sizes)
     if cells > most:
@@ -232,6 +243,10 @@ def reconstruction(
 ) -> Reconstruction:  # fmt: skip
     """The published table with its matrices, after everything that can be wrong with it."""
     faults = Faults(spec["function"], spec["table"])
+    for column, size in zip(spec["columns"], sizes, strict=True):
+        if (size or 0) > MOST_LEVELS:  # no rows, no levels
+            faults.add(no_category(column["column"]))
+    faults.raise_if_any()
     if strangers:
         raise faults.refuse(
             f"{strangers} rows hold a value that is none of the levels of its column; give the whole domain in levels."
@@ -275,4 +290,4 @@ def _matrix(column: dict[str, Any], size: int, faults: Faults) -> Array | None:
         faults.add(f"column {name} has a single level, so that it cannot have been randomized; give all in levels.")
         return None
     matrix = attribute.matrix(size)
-    return matrix if is_invertible(attribute.name, matrix, attribute.p, faults) else None
+    return matrix if attribute.is_identity or is_invertible(attribute.name, matrix, attribute.p, faults) else None

@@ -11,7 +11,7 @@ from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Source
 from ppduck.plan.roles import resolve_columns
-from ppduck.randomized.cells import Cells
+from ppduck.randomized.cells import Cells, no_category
 from ppduck.randomized.design import MOST_LEVELS, Attribute, recording
 from ppduck.randomized.published import Published, read_published
 from ppduck.values import folded
@@ -119,8 +119,5 @@ def refuse_numbers(catalog: Catalog, published: Published) -> None:
         return
     for column, attribute in zip(published.columns, published.attributes, strict=True):
         if attribute.levels is None and catalog.levels(source, column, MOST_LEVELS) is None:
-            faults.add(
-                f"column {quoted(column.name)} has more than {MOST_LEVELS:,} levels, which is no category; cut it into "
-                f"classes in tbl, such as '(SELECT {column.name} // 10 AS {column.name}, … FROM …)', or leave it out."
-            )
+            faults.add(no_category(column.name))
     faults.raise_if_any()

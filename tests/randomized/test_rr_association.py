@@ -124,6 +124,7 @@ def test_a_cell_that_is_zero_but_for_rounding_is_zero(con: duckdb.DuckDBPyConnec
 def test_bad_input(survey: duckdb.DuckDBPyConnection) -> None:
     for call, message in {
         "rr_association('(SELECT *, 1 AS one FROM survey)', 'gender', 'one', p={'gender': 0.9, 'one': 1})": r'column "one" has a single level',
+        "rr_association('survey', 'gender', 'id', p={'gender': 0.9, 'id': 1})": r'column "id" has more than 1,000 levels, which is no category',
         "rr_association('survey', 'gender', 'disease')": r'"survey" is no view over rr_mask',
         "rr_association('survey', 'gender', p=0.9)": r"an association needs two columns",
         "rr_association('survey', 'gender', 'gender', p=0.9)": r'columns names column "gender" twice',

@@ -47,6 +47,7 @@ def test_bad_input(survey: duckdb.DuckDBPyConnection) -> None:
     survey.execute("CREATE TABLE wide AS SELECT i % 40 AS a, i // 40 AS b FROM range(1600) r(i)")
     for call, message in {
         "rr_covariance('wide', ['a', 'b'], p=0.9)": r"would have 1,600 cells \(40 × 40 levels\), more than the 1,000",
+        "rr_covariance('survey', ['gender', 'id'], p={'gender': 0.9, 'id': 1})": r'column "id" has more than 1,000 levels, which is no category',
         "rr_covariance('survey', ['gender'])": r'"survey" is no view over rr_mask',
         "rr_covariance('survey', ['gender'], p=0.5)": r"p = 1/2 makes",
         "rr_covariance('survey', ['gender', 'gender'], p=0.9)": r'columns names column "gender" twice',

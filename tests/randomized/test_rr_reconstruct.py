@@ -278,6 +278,7 @@ BAD = {
     "'(FROM published WHERE id < 0)', ['gender'], p=0.9": r"there are no rows in which all of the columns are present",
     "'(FROM published WHERE gender = ''male'')', ['gender'], p=0.9": r'column "gender" has a single level, so that it cannot have been randomized',
     "'(SELECT gender AS estimate FROM published)', ['estimate'], p=0.9": r'column "estimate" is called like a column of the result; rename it',
+    "'published', ['gender', 'id'], p={'gender': 0.9, 'id': 1}": r'column "id" has more than 1,000 levels, which is no category',
     "'published', ['gender'], p=0.9, confidence=2": r"confidence must be from 0.5 to 0.999999, got 2",
     "'published', ['gender'], p=0.9, method='guess'": r"method takes one of 'moment', 'mle', got 'guess'",
 }
