@@ -33,7 +33,7 @@ FITTED_MODEL = Parameter(
 MODEL = Parameter(
     "model",
     arguments.choice("linear", "curve", "kernel"),
-    "'linear'; 'curve', where a line misses, for E(conf | nonconf) by the LS-SVM of nm_egadp_mask beside nonconf; or "
+    "'linear'; 'curve', where one tells more, for E(conf | nonconf) by the LS-SVM of nm_egadp_mask beside nonconf; or "
     "'kernel' for that LS-SVM instead of lines; on 20,000 rows at most",
     "'linear'",
 )

@@ -71,16 +71,18 @@ def _between(pieces: Sequence[Piece], j: int) -> float:
 
 
 def _by_moments(piece: Piece) -> Iterator[Predicted]:
-    """By lines; a column of which the release tells more than a line of S does, by a curve, if one was asked for.
+    """By lines; a column that a curve of S tells more of, by that curve too, if one was asked for.
 
-    Where it tells more even then, by what rows of uneven spread leave to chance.
+    A curve excuses what a line seems to gain, and finds what a line does not see: of c + r and c - r, c a curve of S,
+    lines may say that they have nothing to do with each other. Where a release tells more even then, by what rows of
+    uneven spread leave to chance.
     """
     assert piece.moments is not None
+    by_curves = list(_by_lines(piece, piece.curved.moments, piece.curved.p, piece.curved.n)) if piece.curved else []
     for j, found in enumerate(_by_lines(piece, piece.moments, piece.p, piece.n)):
-        curved = None
-        if found.gains and piece.curved is not None and j in piece.curved.columns:
-            curved = piece.curved
-            found = list(_by_lines(piece, curved.moments, curved.p, curved.n))[j]
+        curved = piece.curved if piece.curved is not None and j in piece.curved.columns else None
+        if curved is not None:
+            found = by_curves[j]
         if found.gains:
             found = replace(found, chance=min(found.chance * piece.wider([j], curved), found.mse["s"]))
         yield found

@@ -52,8 +52,8 @@ def solve(specification: str, _: int, *told: Array | None) -> list[dict[str, Any
 
 
 def _conditions(piece: Piece) -> list[dict[str, Any]]:
-    """By lines; where these miss a condition, by a curve of nonconf that tells more, then by what rows of uneven
-    spread leave to chance; if a curve was asked for.
+    """By lines, or by a curve of nonconf where it tells more, if one was asked for: it excuses what only lines miss,
+    and finds what they do not see. Where a condition is missed, by what rows of uneven spread leave to chance.
     """
     q = piece.q
     if piece.moments is None:
@@ -61,12 +61,11 @@ def _conditions(piece: Piece) -> list[dict[str, Any]]:
         fitted = fit(s, piece.x, indicators=indicators).predict(s)
         moments = Moments.of(np.column_stack([fitted, piece.x, piece.y]))
         return _rows(piece, moments, q, len(s), "E(conf | nonconf)")
+    curved = piece.curved
     by: tuple[Moments, int, int, str] = (piece.moments, piece.p, piece.n, "nonconf")
-    found, curved = _rows(piece, *by), None
-    if _missed(found) and piece.curved is not None:
-        curved = piece.curved
+    if curved is not None:
         by = (curved.moments, curved.p, curved.n, "nonconf with E(conf | nonconf)")
-        found = _rows(piece, *by)
+    found = _rows(piece, *by)
     if _missed(found):
         wider = piece.wider(range(q), curved)
         found = _rows(piece, *by, wider) if wider > 1 else found

@@ -4,7 +4,9 @@ A plain g(π̂) ± z·se covers too little where a divisor is uncertain or g has
 
 - A ratio g = A/B has Fieller's range (1954): all θ with (A − θB)² ≤ z² var(A − θB), taken on the unbiased
   estimates, whose cells may be negative. It may have no end on one side, where B may be 0.
-- The odds ratio, a ratio of products, has its range on the log scale: ln g ± z·se/g.
+- The odds ratio, a ratio of products, has its range on the log scale, ln g ± z·se/g, where every cell is far from 0.
+  Where one is not, the range also holds Fieller's, with the variances of products in full: var(xy) has a term
+  var x var y that no slope shows, and cov(x, y) is what xy is too high by.
 - χ² and its kin are about eᵀGe near independence, e = π̂ − π: they come out too high by b = tr(GΣ), and their
   variance is d = 2 tr((GΣ)²) there and κ·g beyond. The range holds all θ with
   (ĝ − b − θ)² ≤ z² (d + κθ), κ = ∇gᵀΣ∇g/ĝ, a score interval such as Wilson's. Cramér's V has the root of that of V².
@@ -25,7 +27,8 @@ from ppduck.kernels.association import Measure, Table
 from ppduck.values import Array
 
 BORDER = "a cell of the unbiased table is not above 0, where this measure has no slope"
-UNDEFINED = "its formula divides by 0 here"
+UNDEFINED = "at the unbiased table its formula divides by 0, or has the root of a number below 0"
+FEW = "a cell of the published table has fewer than 5 rows, too few for the normal law"
 
 # What values a measure can have; residuals, χ² and G² know no upper limit.
 _DOMAINS: Mapping[str, tuple[float, float]] = {
@@ -39,6 +42,8 @@ _DOMAINS: Mapping[str, tuple[float, float]] = {
     "standardized_residual": (-np.inf, np.inf),
 }
 _AT_INDEPENDENCE = 1e-6
+_FEWEST = 5  # published rows in each cell of two binary columns; in larger tables cells make up for each other
+_CLEAR = 5  # standard errors of a cell from 0
 _WITH_LOGARITHMS = ("g2", "mutual_information", "uncertainty", "j_measure")
 
 
@@ -51,12 +56,15 @@ class Ranges:
     why: npt.NDArray[np.object_]  # str, or None where there is a range
 
 
-def ranges(name: str, tables: Array, covariances: Array, n: float, reach: float) -> Ranges:
-    """The range of a measure from unbiased tables (draws, …) and the covariances of their cells (draws, k, k)."""
+def ranges(name: str, tables: Array, covariances: Array, n: float, reach: float, fewest: Array | None = None) -> Ranges:
+    """The range of a measure from unbiased tables (draws, …) and the covariances of their cells (draws, k, k).
+
+    ``fewest`` is how many rows the smallest cell of each published table has; not said where nothing is left to chance.
+    """
     shape = tables.shape[1:]
     with np.errstate(all="ignore"):
         if name == "odds_ratio":
-            found = _on_log_scale(association.TWO_BY_TWO[name], tables, covariances, n, reach)
+            found = _of_odds_ratio(tables, covariances, n, reach)
         elif shape == (2, 2) and name in association.RATIOS:
             found = _fieller(name, tables, covariances, n, reach)
         else:
@@ -64,6 +72,8 @@ def ranges(name: str, tables: Array, covariances: Array, n: float, reach: float)
         least, most = _DOMAINS[name]
         if name == "chi2" and len(shape) == 2:
             most = n * (min(shape) - 1)
+        if fewest is not None and shape == (2, 2):
+            found = _unless(np.asarray(fewest < _FEWEST), FEW, found)
         return _inside(found, least, most)
 
 
@@ -78,6 +88,11 @@ def _reasons(missing: npt.NDArray[np.bool_], why: str) -> npt.NDArray[np.object_
     return found
 
 
+def _unless(missing: npt.NDArray[np.bool_], why: str, found: Ranges) -> Ranges:
+    lower, upper = (np.where(missing, np.nan, end) for end in (found.lower, found.upper))
+    return Ranges(lower, upper, np.where(missing, why, found.why))
+
+
 def _slopes(measure: Measure, tables: Array, n: float) -> Array:
     cells = tables[0].size
     step = association.STEP * 1j * np.eye(cells).reshape(cells, *tables.shape[1:])
@@ -88,33 +103,73 @@ def _product(left: Array, covariances: Array, right: Array) -> Array:
     return np.asarray(np.einsum("bi,bij,bj->b", left, covariances, right))
 
 
-def _on_log_scale(measure: Measure, tables: Array, covariances: Array, n: float, reach: float) -> Ranges:
+def _of_odds_ratio(tables: Array, covariances: Array, n: float, reach: float) -> Ranges:
+    cells = tables.reshape(len(tables), -1)
+    measure = association.TWO_BY_TWO["odds_ratio"]
     value, slope = np.real(measure(tables, n)), _slopes(measure, tables, n)
     width = reach * np.sqrt(np.maximum(_product(slope, covariances, slope), 0.0)) / value
-    missing = ~np.all(tables.reshape(len(tables), -1) > 0, axis=1)
-    lower, upper = (np.where(missing, np.nan, value * np.exp(sign * width)) for sign in (-1, 1))
-    return Ranges(lower, upper, _reasons(missing, BORDER))
+    positive = np.all(cells > 0, axis=1)
+    lower, upper = (np.where(positive, value * np.exp(sign * width), np.nan) for sign in (-1, 1))
+    clear = np.all(cells > _CLEAR * np.sqrt(np.maximum(np.einsum("bii->bi", covariances), 0.0)), axis=1)
+    found = _of_products(cells, covariances, reach)
+    # fmin and fmax leave out the end that is NaN.
+    lower, upper = (
+        np.where(clear, end, joined)
+        for end, joined in ((lower, np.fmin(lower, found.lower)), (upper, np.fmax(upper, found.upper)))
+    )
+    missing = np.isnan(lower) | np.isnan(upper)
+    lower, upper = (np.where(missing, np.nan, end) for end in (lower, upper))
+    return Ranges(lower, upper, _reasons(missing, UNDEFINED))
+
+
+def _of_products(cells: Array, covariances: Array, reach: float) -> Ranges:
+    """Fieller's range of π11 π00 / (π10 π01)."""
+    factors = ((0, 3), (1, 2))
+    above, below = (cells[:, i] * cells[:, j] - covariances[:, i, j] for i, j in factors)
+    slopes = []
+    for i, j in factors:
+        slope = np.zeros_like(cells)
+        slope[:, i], slope[:, j] = cells[:, j], cells[:, i]
+        slopes.append(slope)
+
+    def shared(one: int, other: int) -> Array:
+        """The covariance of two products. Its second-order term counts four times, which simulation asks for: where it
+        matters, slopes are estimated badly and products have heavy tails."""
+        (i, j), (k, m) = factors[one], factors[other]
+        second = covariances[:, i, k] * covariances[:, j, m] + covariances[:, i, m] * covariances[:, j, k]
+        return _product(slopes[one], covariances, slopes[other]) + 4 * second
+
+    return _quotient("odds_ratio", above, below, (shared(0, 0), shared(0, 1), shared(1, 1)), reach)
 
 
 def _fieller(name: str, tables: Array, covariances: Array, n: float, reach: float) -> Ranges:
-    """θ = A/B + δ with δ²(B² − z² var B) + 2 z² δ cov(A − θ̂B, B) ≤ z² var(A − θ̂B)."""
     above, below = association.RATIOS[name]
     a, b = np.real(above(tables, n)), np.real(below(tables, n))
+    of_a, of_b = _slopes(above, tables, n), _slopes(below, tables, n)
+    pairs = ((of_a, of_a), (of_a, of_b), (of_b, of_b))
+    var_a, both, var_b = (_product(one, covariances, other) for one, other in pairs)
+    return _quotient(name, a, b, (var_a, both, var_b), reach)
+
+
+def _quotient(name: str, a: Array, b: Array, spread: tuple[Array, Array, Array], reach: float) -> Ranges:
+    """θ = A/B + δ with δ²(B² − z² var B) + 2 z² δ cov(A − θ̂B, B) ≤ z² var(A − θ̂B).
+
+    ``spread`` is var A, cov(A, B), var B.
+    """
+    of_a, both, of_b = spread
     ratio = a / b
-    of_b = _slopes(below, tables, n)
-    rest = _slopes(above, tables, n) - ratio[:, None] * of_b
     z2 = reach**2
-    square = b**2 - z2 * _product(of_b, covariances, of_b)
-    linear = z2 * _product(rest, covariances, of_b)
-    constant = z2 * np.maximum(_product(rest, covariances, rest), 0.0)
+    square = b**2 - z2 * of_b
+    linear = z2 * (both - ratio * of_b)
+    constant = z2 * np.maximum(of_a - 2 * ratio * both + ratio**2 * of_b, 0.0)
     root = np.sqrt(linear**2 + constant * square)  # NaN where no θ is excluded
     one, other = (-linear - root) / square, (-linear + root) / square
     first, last = ratio + np.minimum(one, other), ratio + np.maximum(one, other)
     least, most = _DOMAINS[name]
-    # B may be 0: all θ but those between the two. 0 is allowed, so both lie on one side of the ratio.
-    upwards, downwards = (last <= ratio) & (first < least), (first >= ratio) & (last > most)
+    # B may be 0: all θ but those between the two, which begin below what the measure can be, or end above it.
+    upwards, downwards = first < least, last > most
     bounded = square > 0
-    lower = np.where(bounded, first, np.where(upwards, last, -np.inf))
+    lower = np.where(bounded, first, np.where(upwards & ~downwards, last, -np.inf))
     upper = np.where(bounded, last, np.where(downwards & ~upwards, first, np.inf))
     missing = ~np.isfinite(ratio) | ~np.isfinite(square) | ~np.isfinite(linear)
     lower, upper = (np.where(missing, np.nan, end) for end in (lower, upper))

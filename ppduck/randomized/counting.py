@@ -22,10 +22,11 @@ from ppduck.randomized.conditioning import warn
 COUNT = Parameter("count", arguments.words, "a column of counts: how many rows each row stands for", "NULL")
 CHECK = "ppduck_check_counts"
 CHECK_TYPES = (["VARCHAR", *["BIGINT"] * 6, "DOUBLE", "BIGINT"], "BIGINT")
-# Numbers that look like sampling weights: in so many rows or more, so many rows to a combination of the columns, at
-# least such a share of them different from each other, and so large on average. Where rows are counted, a combination
-# occurs once, or a few times where only some of the columns are asked for.
-_ROWS, _ROWS_EACH, _DIFFERENT, _MEAN = 100, 10, 0.5, 10
+# Numbers that look like sampling weights: in so many rows or more, so many rows to a combination of the columns, so
+# large on average, and at least such a share of them different from each other, or no more than a few in all, one to
+# a stratum. Where rows are counted, a combination occurs once, or a few times where only some of the columns are asked
+# for; and a hundred counts of such a mean are spread wider, as Poisson's law has it.
+_ROWS, _ROWS_EACH, _DIFFERENT, _IN_ALL, _MEAN = 100, 10, 0.5, 10, 10
 
 
 def as_number(column: str) -> sql.Expr:
@@ -98,4 +99,5 @@ def check(
 
 
 def looks_like_weights(rows: int, different: int, mean: float, cells: int) -> bool:
-    return rows >= max(_ROWS, _ROWS_EACH * cells) and different >= _DIFFERENT * rows and mean >= _MEAN
+    odd = different >= _DIFFERENT * rows or different <= _IN_ALL
+    return rows >= max(_ROWS, _ROWS_EACH * cells) and odd and mean >= _MEAN

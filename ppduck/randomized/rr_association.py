@@ -73,12 +73,13 @@ def solve(
     spread = found.covariance(unbiased)
     level = spec.get("confidence", 0.95)
     reach = half_width(level, spec.get("range", "normal"))
+    fewest = None if found.is_certain else np.array([found.counts.min()])
     rows = []
     for name, measure in association.measures_for(estimate.shape).items():
         value = association.value(measure, estimate, found.n)
         error = measure_error(name, measure, found, estimate, covariance, level)
         naive = association.value(measure, found.observed, found.n)
-        within = ranges(name, unbiased[None], spread[None], found.n, reach)
+        within = ranges(name, unbiased[None], spread[None], found.n, reach, fewest)
         # An estimate at the border, or one that is too high near independence, belongs to its range.
         ends = (float(np.minimum(within.lower[0], value)), float(np.maximum(within.upper[0], value)))
         why = within.why[0]

@@ -21,12 +21,12 @@ DIRECT = {
     "linkage_own": "SELECT linked_share FROM record_linkage('t', '{0}', conf=['x1', 'x2'], key='id', standardise='own')",
     "mahalanobis": "SELECT linked_share FROM record_linkage('t', '{0}', conf=['x1', 'x2'], key='id', method='mahalanobis')",
     "probabilistic": "SELECT linked_share FROM record_linkage('t', '{0}', conf=['x1', 'x2'], key='id', method='probabilistic')",
-    "cc_gain": "SELECT value FROM canonical_security('t', '{0}', conf=['x1', 'x2'], key='id') WHERE measure = 'cc_gain'",
-    "cc_excess": "SELECT value FROM canonical_security('t', '{0}', conf=['x1', 'x2'], key='id') WHERE measure = 'cc_excess'",
-    "cc_partial": "SELECT value FROM canonical_security('t', '{0}', conf=['x1', 'x2'], key='id') WHERE measure = 'cc_partial'",
+    "cc_gain": "SELECT value FROM canonical_security('t', '{0}', conf=['x1', 'x2'], key='id', model='curve') WHERE measure = 'cc_gain'",
+    "cc_excess": "SELECT value FROM canonical_security('t', '{0}', conf=['x1', 'x2'], key='id', model='curve') WHERE measure = 'cc_excess'",
+    "cc_partial": "SELECT value FROM canonical_security('t', '{0}', conf=['x1', 'x2'], key='id', model='curve') WHERE measure = 'cc_partial'",
     "r2_gain_kernel": "SELECT max(gain) FROM value_disclosure('t', '{0}', conf=['x1', 'x2'], key='id', model='kernel')",
     "unchanged": "SELECT max(excess) FROM unchanged_values('t', '{0}', conf=['x1', 'x2'], key='id')",
-    "r2_gain": "SELECT max(gain) FROM value_disclosure('t', '{0}', conf=['x1', 'x2'], key='id')",
+    "r2_gain": "SELECT max(gain) FROM value_disclosure('t', '{0}', conf=['x1', 'x2'], key='id', model='curve')",
     "r2": "SELECT max(r2_sy) FROM value_disclosure('t', '{0}', conf=['x1', 'x2'], key='id')",
     "interval": "SELECT max(share) FROM interval_disclosure('t', '{0}', conf=['x1', 'x2'], key='id') WHERE kind = 'rank'",
     "averaging": "SELECT max(gain) FROM averaging_attack('t', '{0}', conf=['x1', 'x2'], key='id')",
@@ -86,7 +86,7 @@ def test_what_chance_allows_can_be_asked_for_beside_limits(ask: Ask, release: st
     gain, excess, linkage = ask(CALL.format(release, ", limits={'cc_gain': NULL, 'cc_excess': NULL, 'linkage': 0.1}"))
     tolerance = {
         row["measure"]: row["tolerance"]
-        for row in ask(f"FROM canonical_security('t', '{release}', conf=['x1', 'x2'], key='id')")
+        for row in ask(f"FROM canonical_security('t', '{release}', conf=['x1', 'x2'], key='id', model='curve')")
     }
     assert (gain["at_most"], excess["at_most"]) == (tolerance["cc_gain"], tolerance["cc_excess"])
     assert linkage["at_most"] == 0.1
@@ -367,3 +367,17 @@ def test_a_curve_excuses_only_what_it_tells(con: duckdb.DuckDBPyConnection) -> N
     assert curve[0] == pytest.approx(0.57, abs=0.02)
     assert line[1] < curve[0]  # what is told by lines is less than what the curve tells anyway
     assert 0.01 < curve[2] < 0.1
+
+
+@pytest.mark.parametrize("share", [0.4, 0.7, 1.0])
+def test_a_release_that_turns_around_a_curve_is_found(con: duckdb.DuckDBPyConnection, share: float) -> None:
+    """x = c + r and its release c - share · r + noise, with c and r as large as to have no correlation: lines see nothing."""
+    rng = np.random.default_rng(12)
+    s, r, e = rng.uniform(20, 60, 1000), rng.normal(size=1000), rng.normal(size=1000)
+    c = np.abs(s - 40) - 10
+    c *= np.sqrt(share) / c.std()
+    insert(con, "t", ["s", "x"], np.column_stack([s, c + r]))
+    insert(con, "r", ["s", "x"], np.column_stack([s, c - share * r + np.sqrt(1 - share**2) * e]))
+    call = "SELECT gain <= tolerance FROM value_disclosure('t', 'r', conf=['x'], nonconf=['s'], key='id')"
+    assert con.execute(call).fetchone() == (True,)
+    assert {"cc_gain", "r2_gain"} <= failed(con, "FROM r")

@@ -66,6 +66,24 @@ def test_sampling_weights_are_told_of(con: duckdb.DuckDBPyConnection, reference_
         con.execute(call).fetchall()
 
 
+@pytest.mark.parametrize("weight", ["1000", "[120, 350, 80][1 + i % 3]"])
+def test_weights_of_a_few_strata_are_told_of(con: duckdb.DuckDBPyConnection, weight: str) -> None:
+    con.execute(f"CREATE TABLE t AS SELECT i % 2 AS a, i // 2 % 2 AS b, {weight} AS w FROM range(300) r(i)")
+    with pytest.warns(PpduckWarning, match='count "w" looks like a sampling weight'):
+        con.execute("FROM independence_test('t', 'a', 'b', count='w')").fetchall()
+
+
+def test_counts_of_near_size_in_more_columns_than_asked_for_are_counts(con: duckdb.DuckDBPyConnection) -> None:
+    """100 groups of about ten rows: fewer than eleven different counts would be a strange chance."""
+    con.execute(
+        "CREATE TABLE t AS SELECT g % 2 AS a, g // 2 % 2 AS b, g, count(*) AS n "
+        "FROM (SELECT hash(i + 7) % 100 AS g FROM range(1000) r(i)) GROUP BY ALL"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert con.execute("FROM independence_test('t', 'a', 'b', count='n')").fetchall()
+
+
 def test_a_table_of_counts_is_not(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
     con.execute(f"CREATE TABLE coil AS FROM '{reference_data}/coil_binary_counts.parquet'")
     with warnings.catch_warnings():

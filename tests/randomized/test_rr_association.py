@@ -121,6 +121,16 @@ def test_a_cell_that_is_zero_but_for_rounding_is_zero(con: duckdb.DuckDBPyConnec
     assert found["g2"][1] is None
 
 
+def test_few_rows_in_a_published_cell_leave_no_range(con: duckdb.DuckDBPyConnection) -> None:
+    counted(con, "t", np.array([[250, 30], [20, 4]]))
+    call = "SELECT lower, upper, why FROM rr_association('t', 'a', 'b', p={}, target='{}')"
+    few = "a cell of the published table has fewer than 5 rows, too few for the normal law"
+    assert set(rows(con, call.format(0.95, "population"))) == {(None, None, few)}
+    assert all(why is None for *_, why in rows(con, call.format(1, "table"))), "nothing is left to chance"
+    con.execute("INSERT INTO t FROM (FROM t WHERE a = 1 AND b = 1 LIMIT 1)")
+    assert few not in {why for *_, why in rows(con, call.format(0.95, "population"))}
+
+
 def test_bad_input(survey: duckdb.DuckDBPyConnection) -> None:
     for call, message in {
         "rr_association('(SELECT *, 1 AS one FROM survey)', 'gender', 'one', p={'gender': 0.9, 'one': 1})": r'column "one" has a single level',
