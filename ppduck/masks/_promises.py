@@ -27,7 +27,7 @@ MANY_RELEASES = (
     "safety of very many releases of the same rows: given nonconf each is exactly uncorrelated with conf, which is an "
     "equation about each conf column, and as many releases as rows would solve them"
 )
-UNUSED = "relations with columns outside conf, nonconf and by"
+UNUSED = "relations with columns outside conf, nonconf and strata"
 UNUSED_WITHOUT_BY = "relations with columns outside conf and nonconf, and differences between groups"
 ORDER = "the order of rows"
 _TOLD = (
