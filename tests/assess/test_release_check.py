@@ -160,6 +160,26 @@ def test_rows_that_lack_a_value_do_not_hide_what_was_not_masked(
     assert [row["rule"] for row in ask(CALL.format(release, ", limits={'linkage': 1}"))] == ["linkage"]
 
 
+def test_null_in_a_category_is_a_level_that_an_intruder_sees(customers: duckdb.DuckDBPyConnection, ask: Ask) -> None:
+    """A mask that took it for one passes; rows with NULL are judged like others."""
+    customers.execute(
+        """
+        CREATE TABLE gaps AS SELECT * EXCLUDE (name) REPLACE
+            (CASE WHEN id % 3 > 0 THEN region END AS region, CASE WHEN id % 5 > 0 THEN member END AS member) FROM customers;
+        CREATE TABLE masked AS FROM egadp_mask('gaps', conf=['x1', 'x2'], key='id', on_null='level');
+        CREATE TABLE leak AS SELECT m.* REPLACE (if(g.region IS NULL, g.x1, m.x1) AS x1) FROM masked m JOIN gaps g USING (id)
+        """
+    )
+    good, bad = (
+        {row["rule"]: row for row in ask(f"FROM release_check('gaps', '{each}', conf=['x1', 'x2'], key='id')")}
+        for each in ("masked", "leak")
+    )
+    assert "left_out" not in good
+    assert all(row["passed"] for row in good.values())
+    assert abs(good["cc_gain"]["value"]) < 1e-9
+    assert not bad["r2_gain"]["passed"]
+
+
 def test_a_column_of_mostly_zeros_may_be_near_by_chance_but_no_nearer(con: duckdb.DuckDBPyConnection, ask: Ask) -> None:
     rng = np.random.default_rng(9)
 
