@@ -108,7 +108,7 @@ def test_a_parameter_may_be_named_behind_all_others(con: duckdb.DuckDBPyConnecti
     for function in functions():
         first, *others = [f"{parameter.name} := 1" for parameter in function.parameters] or ["none := 1"]
         given = [other.replace(" := ", "=") for other in others]
-        with pytest.raises(duckdb.Error, match="(?s).") as refused:  # plain functions leave judging to their SQL
+        with pytest.raises(duckdb.Error, match=r"(?s).") as refused:  # plain functions leave judging to their SQL
             con.execute(f"FROM {function.name}({', '.join([*given, first])})")
         bound = "supplied arguments" not in str(refused.value)
         assert bound == bool(function.parameters), function.name
