@@ -18,6 +18,7 @@ pytestmark = pytest.mark.core
 SENTINEL = "SENTINEL-4711"
 LOW, HIGH = 471147, 477771
 MORE = {
+    "assert_release": "'{}', 't', conf=['x'], key='id', limits={{'unchanged': 1}}",
     "anatomy_mask": "'{}', qi=['s'], sensitive='x', l=2",
     "egadp_plain": "'{}', ['x'], 'a secret of some length', 'id'",
     "equivalence_test": "'{}', 't', y='x', x=['s'], key='id'",

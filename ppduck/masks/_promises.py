@@ -28,7 +28,7 @@ MANY_RELEASES = (
     "equation about each conf column, and as many releases as rows would solve them"
 )
 UNUSED = "relations with columns outside conf, nonconf and strata"
-UNUSED_WITHOUT_BY = "relations with columns outside conf and nonconf, and differences between groups"
+UNUSED_WITHOUT_STRATA = "relations with columns outside conf and nonconf, and differences between groups"
 ORDER = "the order of rows"
 _TOLD = (
     "secrecy of extremes: exact variances tell how far out a row is that outweighs all others, to 29 % where it makes "

@@ -16,7 +16,7 @@ from ppduck.masks._promises import (
     REPEATED,
     SHAPE,
     SMALL,
-    UNUSED_WITHOUT_BY,
+    UNUSED_WITHOUT_STRATA,
 )
 from ppduck.plan import arguments
 from ppduck.plan.arguments import Parameter
@@ -46,7 +46,7 @@ MACRO = plain_macro(
     loses=(
         SHAPE,
         CURVES,
-        UNUSED_WITHOUT_BY,
+        UNUSED_WITHOUT_STRATA,
         EXTREMES_REFUSED,
         SMALL,
         REPEATED,

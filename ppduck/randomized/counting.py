@@ -2,6 +2,9 @@
 
 Tests and measures take a count for so many independent rows. A sampling weight tells how many people of a population a
 row represents, which are not so many rows: with it χ² grows by the mean weight, and everything is significant.
+
+Counts are whole numbers, but for a table that has each combination once: there a fraction is an expected count, such as
+those that randomization is said to give on average.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.randomized.conditioning import warn
 
-COUNT = Parameter("count", arguments.words, "a column of whole numbers: how many rows each row stands for", "NULL")
+COUNT = Parameter("count", arguments.words, "a column of counts: how many rows each row stands for", "NULL")
 CHECK = "ppduck_check_counts"
 CHECK_TYPES = (["VARCHAR", *["BIGINT"] * 6, "DOUBLE", "BIGINT"], "BIGINT")
 # Numbers that look like sampling weights: in so many rows or more, so many rows to a combination of the columns, at
@@ -69,17 +72,19 @@ def check(
     """Refuses what is no count of rows, and warns of what looks like a sampling weight; else 0."""
     spec = json.loads(specification)
     faults, name = Faults(spec["function"], spec["table"]), quoted(spec["count"])
-    for found, kind in (
-        (missing, "NULL"),
-        (unread, "no finite number"),
-        (negative, "a negative number"),
-        (fractional, "a fraction"),
-    ):
+    for found, kind in ((missing, "NULL"), (unread, "no finite number"), (negative, "a negative number")):
         if found:
             faults.add(
                 f"count names column {name}, which holds {kind} in {found:,} of {rows:,} rows; a count is a whole "
                 "number from 0 on: how many rows this one stands for."
             )
+    if fractional and rows > cells:
+        faults.add(
+            f"count names column {name}, which holds a fraction in {fractional:,} of {rows:,} rows, as sampling weights "
+            f"do, and these rows have only {cells:,} combinations of the columns; a count is a whole number from 0 on. "
+            "Leave weights out. Expected counts may have fractions where each combination has one row: add them up in "
+            "tbl: '(SELECT …, sum(n) AS n FROM … GROUP BY ALL)'."
+        )
     faults.raise_if_any()
     if looks_like_weights(rows, different, mean or 0.0, cells):
         warn(

@@ -27,7 +27,7 @@ def test_sums_of_squares_on_census_come_out_as_printed(
     [(found,)] = con.execute(
         f"SELECT value FROM information_loss('t', 'r', conf={COLUMNS}, key='id') WHERE component = 'squared_error'"
     ).fetchall()
-    assert round(found, 4) == printed
+    assert round(100 * found, 4) == printed
 
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(6, 200), k=st.integers(2, 9), q=st.integers(1, 4))

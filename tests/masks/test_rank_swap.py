@@ -117,7 +117,7 @@ def test_information_lost_on_census_is_in_the_range_of_the_literature(
         [(loss,)] = con.execute(
             f"SELECT value FROM information_loss('t', 'r', conf={COLUMNS}, key='id') WHERE component = 'information_loss'"
         ).fetchall()
-        found.append(loss)
+        found.append(100 * loss)
     assert np.mean(found) == pytest.approx(figure, abs=3 * 2.3 * np.sqrt(1 + 1 / 2))
 
 

@@ -1,4 +1,4 @@
-"""Counts of rows are whole numbers; fractions are refused, and what looks like a sampling weight is told of."""
+"""Counts of rows are whole numbers, or expected ones; sampling weights are refused, or told of where they are whole."""
 
 from __future__ import annotations
 
@@ -37,11 +37,25 @@ def test_counts_are_taken(counted: duckdb.DuckDBPyConnection, call: str) -> None
 @pytest.mark.parametrize("call", TAKING)
 @pytest.mark.parametrize(
     ("value", "kind"),
-    [("2.5", "a fraction"), ("-1", "a negative number"), ("NULL", "NULL"), ("'inf'::DOUBLE", "no finite number")],
+    [("-1", "a negative number"), ("NULL", "NULL"), ("'inf'::DOUBLE", "no finite number")],
 )
 def test_what_is_no_count_is_refused(counted: duckdb.DuckDBPyConnection, call: str, value: str, kind: str) -> None:
     counted.execute(f"CREATE OR REPLACE TABLE t AS SELECT a, b, CASE WHEN n = 5 THEN {value} ELSE n END AS n FROM t")
     with pytest.raises(duckdb.InvalidInputException, match=f'"n", which holds {kind} in 1 of 4 rows'):
+        counted.execute(f"FROM {call}").fetchall()
+
+
+@pytest.mark.parametrize("call", TAKING)
+def test_expected_counts_may_have_fractions_and_sampling_weights_not(
+    counted: duckdb.DuckDBPyConnection, call: str
+) -> None:
+    """Expected counts stand once for each combination, weights for each of the rows."""
+    counted.execute("CREATE OR REPLACE TABLE t AS SELECT a, b, n + 0.5 AS n FROM t")
+    assert counted.execute(f"FROM {call}").fetchall()
+    counted.execute("INSERT INTO t VALUES (0, 0, 1)")
+    with pytest.raises(
+        duckdb.InvalidInputException, match=r'"n", which holds a fraction in 4 of 5 rows.*only 4 combinations.*sum'
+    ):
         counted.execute(f"FROM {call}").fetchall()
 
 

@@ -142,7 +142,10 @@ BAD = [
     ("['A','D'], 'AD', reconstruct='mle', p=0.5", r"column \"A\" cannot be reconstructed: p = 1/2"),
     ("['A','one'], 'A*one'", r'column "one" has a single level; leave it out'),
     ("['A','id'], 'A,id'", r'column "id" has more than 1,000 levels, which is no category; cut it into classes in tbl'),
-    ("['A','wrong'], 'A,wrong', count='minus'", r'count "minus" holds NULL, a negative number or what is no number'),
+    (
+        "['A','wrong'], 'A,wrong', count='minus'",
+        r'count names column "minus", which holds a negative number in 1,999 of 2,000 rows',
+    ),
 ]
 
 
