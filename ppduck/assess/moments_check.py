@@ -100,8 +100,8 @@ def _moments_of(statement: sql.Statement, side: str, source: Source, features: S
     values = [sql.double(feature.value.copy()) for feature in features]
     names = [f"_pp_d{i}" for i in range(len(features))]
     rows = sql.select([sql.named(value, name) for value, name in zip(values, names, strict=True)], source.sql)
-    complete = sql.render(sql.present(map(sql.column, names)))
-    statement.step(f"_pp_{side}_rows", f"SELECT * FROM ({rows}) WHERE {complete}", materialized=not source.repeatable)
+    complete = sql.select([sql.column(name) for name in names], f"({rows})", where=sql.present(map(sql.column, names)))
+    statement.step(f"_pp_{side}_rows", complete, materialized=not source.repeatable)
     averages = [
         sql.named(sql.call("coalesce", sql.call("favg", sql.column(name)), sql.number(0)), f"_pp_m{i}")
         for i, name in enumerate(names)

@@ -320,6 +320,14 @@ def test_an_anatomized_release_is_judged_by_what_a_group_has_in_common(grouped: 
     assert found_of(grouped, "'told', conf=['disease'], key='id'") == {"attribute_risk": (1.0, False)}
 
 
+def test_a_release_in_groups_that_lacks_the_key_is_refused(grouped: duckdb.DuckDBPyConnection) -> None:
+    grouped.execute("CREATE TABLE keyless AS SELECT * EXCLUDE (id) FROM qit")
+    with pytest.raises(
+        duckdb.InvalidInputException, match=r'key names column "id", which "keyless" does not have; rows'
+    ):
+        found_of(grouped, "'keyless', conf=['disease'], key='id'")
+
+
 def test_a_group_whose_rows_find_no_original_is_not_passed(grouped: duckdb.DuckDBPyConnection) -> None:
     grouped.execute("UPDATE qit SET id = id + 10000 WHERE id = 7")
     assert found_of(grouped, "'qit', conf=['disease'], key='id'") == {"attribute_risk": (None, False)}
