@@ -16,6 +16,10 @@ ATTRIBUTES = ["sex", "race", "marital_status", "workclass"]
 
 
 def main(path: str) -> None:
+    if not Path(path).is_file():
+        sys.exit(
+            f"There is no file {path}. Adult comes with the sources of ppduck; python adult.py FILE takes another."
+        )
     con = ppduck.connect()
     read = "read_parquet" if path.endswith(".parquet") else "read_csv"
     con.execute(f"CREATE TABLE adult AS FROM {read}(?)", [path])

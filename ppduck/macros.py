@@ -23,8 +23,10 @@ def statements(wanted: Sequence[Function], udf: Callable[[str], str], connection
 
 def _planned(function: Function, plan: str, connection: str) -> str:
     """The table macro of a function: its arguments' texts go to the planner, its answer to query()."""
-    # Every parameter has a default here, so that it is ppduck that says which one is missing.
+    # Every parameter has a default here, so that it is ppduck that says which one is missing. To DuckDB conf=[…] is an
+    # argument without a name: such ones have places of their own, or they would take that of one that := names.
     names = [sql.render(sql.name(parameter.name)) for parameter in function.parameters]
+    names = [*(f"_{place}" for place in range(1, len(names) + 1)), *names]
     takes = ", ".join(f"{name} := NULL" for name in names)
     texts = ", ".join(f"system.main.alias(CASE WHEN false THEN {name} END)" for name in names)
     place = ", ".join(

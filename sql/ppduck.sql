@@ -270,7 +270,7 @@ CREATE OR REPLACE MACRO _pp_reconstruct(origin, names, keep, z) AS
   || array_to_string(list_transform(names, lambda nm, k: _pp_step(k, len(names))), '')
   || ', _pp_done AS (SELECT *, sqrt(greatest(w - v * v, 0) / nullif(n - 1, 0)) AS se FROM _pp_step' || len(names)
   || ') SELECT ' || array_to_string(list_transform(names, lambda nm, k: 'x' || k || ' AS ' || _pp_ident(nm)), ', ')
-  || ', observed, v AS estimate, se AS std_error, v - z * se AS lower, v + z * se AS upper, n * v AS count FROM _pp_done ORDER BY '
+  || ', v AS estimate, se AS std_error, v - z * se AS lower, v + z * se AS upper, observed, n * v AS count FROM _pp_done ORDER BY '
   -- Qualified, because ORDER BY would take a user's column called x1 for the internal one.
   || array_to_string(list_transform(names, lambda nm, k: '_pp_done.x' || k || ' ASC'), ', ');
 
@@ -390,9 +390,9 @@ CREATE OR REPLACE MACRO _pp_l_diversity(origin, names, sensitive, wanted, factor
   || ' ELSE spread END AS spread), ' || _pp_quoted_number(wanted) || ' AS wanted, ' || _pp_quoted_number(factor)
   || ' AS factor FROM _pp_summed) '
   || _pp_one_row('l_diversity',
-       'distinct_l: fewest, entropy_l: spread, frequency_l: frequency, recursive_c: skew,'
-       || ' passed_distinct: fewest >= wanted, passed_entropy: spread >= wanted,'
-       || ' passed_frequency: frequency >= wanted - 1e-9, passed_recursive: skew < factor,'
+       'passed_distinct: fewest >= wanted, distinct_l: fewest, passed_entropy: spread >= wanted, entropy_l: spread,'
+       || ' passed_frequency: frequency >= wanted - 1e-9, frequency_l: frequency,'
+       || ' passed_recursive: skew < factor, recursive_c: skew,'
        || ' "rows": n, groups: groups, homogeneous_rows: alike', '_pp_rounded');
 
 CREATE OR REPLACE MACRO l_diversity(tbl, qi, sensitive, l := 2, c := NULL) AS TABLE

@@ -33,6 +33,22 @@ FACTS = {
     "rr_classifier_check": {"chosen", "chosen_before", "preserved"},
     "attribute_disclosure": {"smoker"},  # a column of the table
 }
+# Arguments by which a function tells more, or otherwise.
+OTHERWISE = {
+    "FROM security_index('customers', conf=['x1'], nonconf=['s1','s2'], strata=['region'])",
+    "FROM relationships('customers', conf=['x1'], nonconf=['s1','s2'], strata=['region'])",
+    "FROM recommend_mask('customers', conf=['x1'], nonconf=['s1','s2'], strata=['region'])",
+    "FROM canonical_security('customers', 'released', conf=['x1'], nonconf=['s1','s2'], key='id', pieces=['s1 < 0'])",
+    "FROM mse_security('customers', 'released', conf=['x1'], nonconf=['s1','s2'], key='id', pieces=['s1 < 0'])",
+    "FROM value_disclosure('customers', 'released', conf=['x1'], nonconf=['s1','s2'], key='id', pieces=['s1 < 0'])",
+    "FROM record_linkage('customers', 'released', conf=['x1','x2'], key='id', detail='columns')",
+    "FROM record_linkage('customers', 'released', conf=['x1','x2'], key='id', detail='records')",
+    "FROM attribute_disclosure('survey', qi=['gender'], sensitive='disease', p={'gender': 0.9}, per='record')",
+    "FROM attribute_disclosure('survey', qi=['gender'], sensitive='disease', p={'gender': 0.9}, per='maximum')",
+    "FROM loglinear_fit('survey_rr', ['gender','disease'], 'gender, disease', cells=true)",
+    "FROM independence_test('survey', 'gender', 'disease', given=['smoker'])",
+    "FROM rr_privacy(p=0.8, levels=3)",
+}
 TEXTS = {"meaning", "why", "note", "definition", "advice", "evidence", "warning", "reference"}
 FIGURES = {"value", "share", "linked_share", "excess", "gain", "difference", "estimate", "risk", "mse", "r2", "k", "t"}
 FORMER = {
@@ -65,6 +81,9 @@ def test_no_column_is_a_reserved_word(demo: duckdb.DuckDBPyConnection, columns: 
     reserved = {name for (name,) in found}
     assert {"column", "limit", "window"} <= reserved
     assert {name: set(own) & reserved for name, own in columns.items() if set(own) & reserved} == {}
+    for statement in OTHERWISE:
+        told = {row[0] for row in demo.execute(f"DESCRIBE {statement}").fetchall()}
+        assert told & (reserved | FORMER | {"group"}) == set(), statement
 
 
 def test_every_verdict_is_called_passed(columns: dict[str, dict[str, str]]) -> None:
@@ -108,8 +127,32 @@ def test_verdict_and_figure_stand_before_long_texts(columns: dict[str, dict[str,
         ("assert_release", ("rule", "passed", "value", "at_most")),
         ("canonical_security", ("measure", "passed", "value")),
         ("mse_security", ("column_name", "measure", "passed", "mse", "r2")),
+        ("value_disclosure", ("column_name", "gain", "tolerance")),
         ("unchanged_values", ("column_name", "passed", "excess", "tolerance")),
         ("record_linkage", ("method", "linked", "linked_share", "chance_share")),
+        ("interval_disclosure", ("column_name", "kind", "share", "direction")),
+        ("averaging_attack", ("column_name", "passed", "gain")),
+        ("information_loss", ("component", "value", "direction")),
+        ("protection_score", ("measure", "value", "direction")),
+        ("equivalence_test", ("test", "passed", "estimate")),
+        ("utility_check", ("item", "passed", "difference")),
+        ("moments_check", ("statistic", "column_a", "column_b", "difference")),
+        ("security_index", ("column_name", "verdict", "security_index", "direction", "advice")),
+        ("relationships", ("column_name", "other", "relation", "kernel_r2")),
+        ("recommend_mask", ("mask", "advice", "statement")),
+        ("rr_reconstruct", ("gender", "disease", "estimate")),
+        ("rr_association", ("measure", "estimate", "naive", "why")),
+        ("rr_rules", ("antecedent", "consequent", "support", "confidence", "verdict")),
+        ("rr_conclusions", ("measure", "says", "value")),
+        ("rr_classifier_check", ("task", "item", "preserved", "warning")),
+        ("independence_test", ("p_value", "valid", "chi2")),
+        ("loglinear_fit", ("model", "p_value", "preserved")),
+        ("loglinear_models", ("model", "p_value", "preserved", "best")),
+        ("attribute_disclosure", ("attribute", "value", "risk")),
+        ("rr_optimize", ("column_name", "p", "tau")),
+        ("k_anonymity", ("k", "passed", "highest_risk")),
+        ("l_diversity", ("passed_distinct", "distinct_l", "passed_entropy")),
+        ("t_closeness", ("t", "direction")),
     ],
 )
 def test_a_terminal_of_120_columns_shows_verdict_and_value(

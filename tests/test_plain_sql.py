@@ -401,7 +401,7 @@ def test_reconstruction_against_the_whole_inverse(
     names = list("abcd")[: len(shape)]
     found = con.execute(f"FROM rr_reconstruct('{rows_of(table)}', {names}, {keep}, confidence := 0.9)").fetchnumpy()
     estimate, error = reconstruction(table, keep)
-    assert list(found) == [*names, "observed", "estimate", "std_error", "lower", "upper", "count"]
+    assert list(found) == [*names, "estimate", "std_error", "lower", "upper", "observed", "count"]
     at = list(zip(*(found[name] for name in names), strict=True))
     assert at == list(np.ndindex(table.shape))  # every cell, ordered by the columns
     np.testing.assert_allclose(found["observed"], table.ravel() / table.sum(), rtol=1e-14)
@@ -450,7 +450,10 @@ def test_estimates_below_zero_are_not_clipped(con: duckdb.DuckDBPyConnection) ->
 
 
 def test_nothing_randomized_is_left_alone_even_with_a_single_level(con: duckdb.DuckDBPyConnection) -> None:
-    found = con.execute("FROM rr_reconstruct('(SELECT 5 AS a, unnest([1, 1, 2]) AS b)', ['a', 'b'], [1, 1])").fetchall()
+    told = "SELECT a, b, observed, estimate, std_error"
+    found = con.execute(
+        f"{told} FROM rr_reconstruct('(SELECT 5 AS a, unnest([1, 1, 2]) AS b)', ['a', 'b'], [1, 1])"
+    ).fetchall()
     assert [row[:4] for row in found] == [(5, 1, close(2 / 3), close(2 / 3)), (5, 2, close(1 / 3), close(1 / 3))]
     assert [row[4] for row in found] == close([1 / 3, 1 / 3])
 
@@ -684,7 +687,7 @@ def test_shell_reconstruction(tmp_path: Path) -> None:
     rows = shell(f"{setup} FROM rr_reconstruct('survey', ['a', 'b', 'c', 'd'], {keep});", tmp_path)
     estimate, error = reconstruction(table, keep)
     z = norm.ppf(0.975)
-    assert list(rows[0]) == ["a", "b", "c", "d", "observed", "estimate", "std_error", "lower", "upper", "count"]
+    assert list(rows[0]) == ["a", "b", "c", "d", "estimate", "std_error", "lower", "upper", "observed", "count"]
     assert [tuple(row[name] for name in "abcd") for row in rows] == list(np.ndindex(table.shape))
     assert [row["observed"] for row in rows] == close(list(table.ravel() / table.sum()))
     assert [row["estimate"] for row in rows] == close(list(estimate))

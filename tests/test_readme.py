@@ -124,6 +124,14 @@ def test_the_adult_example() -> None:
     assert 0.9 < covered < 0.99
 
 
+def test_the_adult_example_says_what_it_lacks() -> None:
+    command = [sys.executable, "examples/adult.py", "nowhere.parquet"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("There is no file nowhere.parquet. Adult comes with the sources")
+    assert "Traceback" not in ran.stderr
+
+
 def test_the_nonlinear_example_draws_the_picture_of_the_readme(tmp_path: Path) -> None:
     command = [sys.executable, "examples/nonlinear.py", str(tmp_path / "drawn.png")]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import duckdb
 import pytest
 
@@ -69,6 +71,12 @@ def test_the_same_thing_has_the_same_name() -> None:
         assert names[:2] == ["original", "release"] or "original" not in names, function.name
 
 
+def test_no_help_tells_of_a_former_name(con: duckdb.DuckDBPyConnection) -> None:
+    for function in functions():
+        told = str(con.execute("FROM ppduck_help(?)", [function.name]).fetchall())
+        assert not re.findall(r"nonconf and by\b|\b(?:by|masked|weight)(?: :=|=)", told), function.name
+
+
 def test_a_former_name_is_refused_with_those_that_there_are(customers: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(
         duckdb.InvalidInputException, match=r"there is no parameter 'stratum'\. Did you mean \"strata\""
@@ -87,9 +95,23 @@ def test_names_and_places_can_be_mixed(customers: duckdb.DuckDBPyConnection) -> 
         "'customers', ['x1'], strata=['region'], key='id', nonconf=['s1']",
         "strata=['region'], key='id', nonconf=['s1'], conf=['x1'], tbl='customers'",
         "'customers', conf=['x1'], nonconf=['s1'], strata := ['region'], key := 'id'",
+        "'customers', conf=['x1'], nonconf=['s1'], key='id', strata := ['region']",
+        "'customers', key='id', strata=['region'], nonconf=['s1'], round=false, drop=[], conf := ['x1']",
+        "key='id', strata=['region'], nonconf=['s1'], conf=['x1'], tbl := 'customers'",
     )
     found = [customers.execute(f"SELECT sum(x1), sum(id * x1) FROM egadp_mask({way})").fetchall() for way in ways]
     assert all(each == found[0] for each in found)
+
+
+def test_a_parameter_may_be_named_behind_all_others(con: duckdb.DuckDBPyConnection) -> None:
+    """What messages advise, such as on_null := 'level', can be put at the end of any call as it stands."""
+    for function in functions():
+        first, *others = [f"{parameter.name} := 1" for parameter in function.parameters] or ["none := 1"]
+        given = [other.replace(" := ", "=") for other in others]
+        with pytest.raises(duckdb.Error, match=r"(?s).") as refused:  # plain functions leave judging to their SQL
+            con.execute(f"FROM {function.name}({', '.join([*given, first])})")
+        bound = "supplied arguments" not in str(refused.value)
+        assert bound == bool(function.parameters), function.name
 
 
 @pytest.mark.parametrize(("named", "placed"), PLAIN.items())

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ppduck.errors import Faults, quoted
 from ppduck.masks._quasi import GROUP_ID
 from ppduck.plan import sqlbuild as sql
 from ppduck.plan.catalog import Catalog, Source
@@ -95,6 +96,15 @@ def grouped(catalog: Catalog, function: str, given: dict[str, Any]) -> Grouped:
             anatomized.append(before.name)
         elif before is not None and after is not None and after.type == "VARCHAR":
             (categories if before.is_category else generalised).append(after.name)
+    faults = Faults(function, original.label)
+    for source in (original, release) if generalised or anatomized else ():
+        for name in given["key"]:
+            if source.find(name) is None:
+                faults.add(
+                    f"key names column {quoted(name)}, which {quoted(source.label)} does not have; rows are matched by "
+                    "it. generalize_mask leaves it where it is not dropped, anatomy_mask by keep := […]."
+                )
+    faults.raise_if_any()
     return Grouped(original, release, list(given["key"]), generalised, categories, anatomized)
 
 

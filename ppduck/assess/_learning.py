@@ -23,7 +23,7 @@ PARAMETERS = tuple(
     for parameter in COMMON
     if parameter.name in ("tbl", "conf", "nonconf", "strata", "key", "on_null")
 )
-GROUP = "group"
+GROUP = "stratum"
 
 
 def frame_of(name: str, catalog: Catalog, given: dict[str, Any], sample_size: int | None = None) -> Learning:

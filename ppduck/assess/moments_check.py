@@ -78,26 +78,30 @@ def _shared(
     faults.raise_if_any()
     levels = catalog.few_valued(original, [column for column in both if column.is_category], FEW_LEVELS)
     used = [column for column in both if column.is_numeric or column.is_boolean or column.name in levels]
-    if not used:
+    # Where both have NULL in a category it is a level, as a mask takes it by on_null := 'level'; 'drop' leaves none.
+    categories = [column for column in used if column.is_boolean or levels.get(column.name)]
+    null_levels = catalog.with_null(original, categories)
+    null_levels &= catalog.with_null(masked, [column for column in categories if column.name in null_levels])
+    features = [feature for column in used for feature in features_of(column, levels, null_levels)]
+    if not features:
         shared = listed(column.name for column in both) or "none"
         raise faults.refuse(
-            f"there is no numeric column that {quoted(masked.label)} has too; columns in both: {shared}."
+            f"there is no numeric column that {quoted(masked.label)} has too, nor a category of two levels or more; "
+            f"columns in both: {shared}."
         )
-    return [feature for column in used for feature in features_of(column, levels)]
+    return features
 
 
 def _moments_of(statement: sql.Statement, side: str, source: Source, features: Sequence[Feature]) -> None:
-    """CTEs for one side: a centre, then sums and products about it, over rows without NULL.
+    """CTEs for one side: a centre, then sums and products about it, over rows without NULL, unless that is a level.
 
     Sums are compensated, so that the same rows in another order have the same moments.
     """
     values = [sql.double(feature.value.copy()) for feature in features]
     names = [f"_pp_d{i}" for i in range(len(features))]
-    complete = sql.present(sql.column(name) for name in dict.fromkeys(feature.column for feature in features))
-    rows = sql.select(
-        [sql.named(value, name) for value, name in zip(values, names, strict=True)], source.sql, where=complete
-    )
-    statement.step(f"_pp_{side}_rows", rows, materialized=not source.repeatable)
+    rows = sql.select([sql.named(value, name) for value, name in zip(values, names, strict=True)], source.sql)
+    complete = sql.select([sql.column(name) for name in names], f"({rows})", where=sql.present(map(sql.column, names)))
+    statement.step(f"_pp_{side}_rows", complete, materialized=not source.repeatable)
     averages = [
         sql.named(sql.call("coalesce", sql.call("favg", sql.column(name)), sql.number(0)), f"_pp_m{i}")
         for i, name in enumerate(names)

@@ -7,9 +7,10 @@ Without ``limits`` a release is held to what its owner would regret first: at mo
 distance, no canonical correlation added beyond chance, at most 1 % more of a column predicted and 1 % of its values
 left as they are beyond what chance explains, at most half of them within the rank windows around their masked ones;
 and, where the release is a view or a SELECT and not a table, nothing gained by reading it often. Categories in conf
-are linked by; the other rules are of numbers. Rows that lack a value are seen by no rule but unchanged: where there
-are any, left_out says how many, and fails unless a limit allows them. Columns of conf that the release hides in
-groups, as generalize_mask and anatomy_mask do, have rules of their own.
+are linked by; the other rules are of numbers. NULL in a category of nonconf is a level of it, which an intruder sees.
+Rows that lack another value are seen by no rule but unchanged: where there are any, left_out says how many, and fails
+unless a limit allows them. Columns of conf that the release hides in groups, as generalize_mask and anatomy_mask do,
+have rules of their own.
 """
 
 from __future__ import annotations
@@ -186,8 +187,8 @@ RULES = {
 }
 LEFT_OUT = "left_out"
 LEFT_OUT_MEANING = (
-    "share of rows that no rule but unchanged has seen, because one of their values in conf or nonconf is NULL; fill "
-    "or drop them on both sides, or allow so many: limits := {'left_out': …}"
+    "share of rows that no rule but unchanged has seen, because a value of theirs in conf, or a number in nonconf, is "
+    "NULL; fill or drop them on both sides, or allow so many: limits := {'left_out': …}"
 )
 DEFAULTS = {
     "linkage": Limit(0.05),

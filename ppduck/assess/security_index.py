@@ -30,9 +30,9 @@ NAME = "security_index"
 SOLVE = "ppduck_security_index"
 COLUMNS = {
     "column_name": "VARCHAR",
+    "verdict": "VARCHAR",
     "security_index": "DOUBLE",
     "corr_masked": "DOUBLE",
-    "verdict": "VARCHAR",
     "b0": "DOUBLE",
     "b1": "DOUBLE",
     "r2": "DOUBLE",

@@ -42,10 +42,10 @@ COLUMNS = {
     "passed": "BOOLEAN",
     "original": "DOUBLE",
     "release": "DOUBLE",
-    "difference": "DOUBLE",
     "slope_region": "DOUBLE",
-    "tolerance": "DOUBLE",
     "rows": "BIGINT",
+    "tolerance": "DOUBLE",
+    "difference": "DOUBLE",
     "meaning": "VARCHAR",
 }
 GIVES, ARROW = row_types(COLUMNS)

@@ -21,11 +21,11 @@ NAME = "value_disclosure"
 SOLVE = "ppduck_value_disclosure"
 COLUMNS = {
     "column_name": "VARCHAR",
+    "gain": "DOUBLE",
+    "tolerance": "DOUBLE",
     "r2_s": "DOUBLE",
     "r2_y": "DOUBLE",
     "r2_sy": "DOUBLE",
-    "gain": "DOUBLE",
-    "tolerance": "DOUBLE",
     "rows": "BIGINT",
     "meaning": "VARCHAR",
 }

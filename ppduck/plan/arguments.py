@@ -185,7 +185,7 @@ def read_arguments(
     texts: Sequence[str | None],
     evaluate: Callable[[str], Any],
 ) -> dict[str, Any]:
-    """The given values by parameter name. ``texts`` stand in the order of the parameters."""
+    """The given values by parameter name. ``texts`` are those of each place, then those by := of each parameter."""
     faults = Faults(function)
     given = {name: _valued(*found, evaluate) for name, found in _named(faults, parameters, texts).items()}
     result: dict[str, Any] = {}
@@ -219,7 +219,7 @@ def _named(faults: Faults, parameters: Sequence[Parameter], texts: Sequence[str 
     """The arguments by parameter name, whichever position they stand in; NULL is as good as not given."""
     known = [parameter.name for parameter in parameters]
     given: dict[str, _Argument] = {}
-    for slot, text in zip(known, texts, strict=True):
+    for slot, text in zip([*known, *known], texts, strict=True):
         name, argument = _read_one(faults.function, text, slot)
         if argument is None:
             continue

@@ -148,7 +148,10 @@ class Compared:
         taken = {folded(column.name) for column in [*conf, *self.key]}
         free = [c for c in self.original.columns or () if folded(c.name) not in taken and self.masked.find(c.name)]
         chosen, self.levels = choose_nonconf(self.faults, self.catalog, self.original, named, free)
-        self.features = [feature for column in chosen for feature in features_of(column, self.levels)]
+        # An intruder sees where a category is NULL: to him that is a level, as it is to a mask by on_null := 'level'.
+        categories = [column for column in chosen if column.is_boolean or self.levels.get(column.name)]
+        null_levels = self.catalog.with_null(self.original, categories)
+        self.features = [feature for column in chosen for feature in features_of(column, self.levels, null_levels)]
 
     def use_inputs(self, parameter: str, beside: str) -> None:
         """What a model of either table reads: numbers, booleans, and the original's levels of categories.

@@ -21,7 +21,7 @@ class Function:
     reference: str
 
     def read(self, texts: Sequence[str | None], catalog: Catalog) -> dict[str, Any]:
-        """The values that a call gives, from the texts of its arguments in the order of the parameters."""
+        """The values that a call gives, from the texts of its arguments: by place, then by name."""
         return read_arguments(self.name, self.parameters, texts, catalog.constant)
 
     @property

@@ -81,10 +81,10 @@ def check(
             )
     if fractional and rows > cells:
         faults.add(
-            f"count names column {name}, which holds a fraction in {fractional:,} of {rows:,} rows, as sampling weights "
-            f"do, and these rows have only {cells:,} combinations of the columns; a count is a whole number from 0 on. "
-            "Leave weights out. Expected counts may have fractions where each combination has one row: add them up in "
-            "tbl: '(SELECT …, sum(n) AS n FROM … GROUP BY ALL)'."
+            f"count names column {name}, which holds a fraction in {fractional:,} of {rows:,} rows, as sampling "
+            f"weights do, and these rows have only {cells:,} combinations of the columns; a count is a whole number "
+            "from 0 on. Leave weights out. Expected counts may have fractions where each combination has one row: add "
+            "them up in tbl: '(SELECT …, sum(n) AS n FROM … GROUP BY ALL)'."
         )
     faults.raise_if_any()
     if looks_like_weights(rows, different, mean or 0.0, cells):

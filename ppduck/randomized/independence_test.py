@@ -34,8 +34,8 @@ SOLVE = "ppduck_independence_test"
 MOST_CELLS = 1_000_000
 _MOST_TO_RECONSTRUCT = 100_000
 _ROW = {
-    "chi2": "DOUBLE", "g2": "DOUBLE", "df": "BIGINT", "p_value": "DOUBLE", "p_value_g2": "DOUBLE", "rows": "DOUBLE",
-    "least_expected": "DOUBLE", "partial_correlation": "DOUBLE", "valid": "BOOLEAN",
+    "p_value": "DOUBLE", "valid": "BOOLEAN", "chi2": "DOUBLE", "g2": "DOUBLE", "df": "BIGINT", "p_value_g2": "DOUBLE",
+    "rows": "DOUBLE", "least_expected": "DOUBLE", "partial_correlation": "DOUBLE",
     "efficiency": "DOUBLE", "power_original": "DOUBLE", "power": "DOUBLE", "power_lost": "DOUBLE", "why": "VARCHAR",
 }  # fmt: skip
 _FIELDS = ", ".join(f'"{name}" {kind}' for name, kind in _ROW.items())

@@ -39,7 +39,7 @@ _FITTED_TO = {
     "mle": "rows through their matrices (maximum likelihood)",
 }
 _ROW = {
-    "model": "VARCHAR", "chi2": "DOUBLE", "g2": "DOUBLE", "df": "BIGINT", "p_value": "DOUBLE", "p_value_g2": "DOUBLE",
+    "model": "VARCHAR", "p_value": "DOUBLE", "chi2": "DOUBLE", "g2": "DOUBLE", "df": "BIGINT", "p_value_g2": "DOUBLE",
     "rows": "DOUBLE", "fitted_to": "VARCHAR", "preserved": "BOOLEAN", "note": "VARCHAR",
 }  # fmt: skip
 _FIELDS = ", ".join(f'"{name}" {kind}' for name, kind in _ROW.items())

@@ -30,7 +30,7 @@ MOST_WORK = 20_000_000  # cells times models
 _WORTH = 1e-6  # by which BIC must fall, beyond rounding
 _LARGEST = 5  # columns up to which a backward search starts with the saturated model
 _ROW = (
-    "STRUCT(model VARCHAR, chi2 DOUBLE, g2 DOUBLE, df BIGINT, p_value DOUBLE, aic DOUBLE, bic DOUBLE, "
+    "STRUCT(model VARCHAR, p_value DOUBLE, chi2 DOUBLE, g2 DOUBLE, df BIGINT, aic DOUBLE, bic DOUBLE, "
     "preserved BOOLEAN, best BOOLEAN, fitted_to VARCHAR)"
 )
 _RANKS = ("aic", "bic", "best")

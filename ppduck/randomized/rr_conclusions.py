@@ -38,7 +38,7 @@ MOST_CELLS = 2_500  # the slopes of a measure take a table for every cell
 ANY, SAME = "any matrices", "any matrices, no level lost"
 HALF, UNIFORM = "every level kept with p >= 0.5", "one p for all levels of a column, no level lost"
 _ROW = (
-    "STRUCT(measure VARCHAR, value DOUBLE, std_error DOUBLE, says VARCHAR, at_least DOUBLE, condition VARCHAR, "
+    "STRUCT(measure VARCHAR, says VARCHAR, value DOUBLE, at_least DOUBLE, std_error DOUBLE, condition VARCHAR, "
     "order_of_pairs VARCHAR, reference VARCHAR)"
 )
 SOLVE_TYPES = (cells.ARGUMENTS, f"{_ROW}[]")

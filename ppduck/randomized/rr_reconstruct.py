@@ -32,7 +32,7 @@ NAME = "rr_reconstruct"
 SOLVE = "ppduck_rr_reconstruct"
 MOST_CELLS = 1_000_000
 NO_SCATTER = 1e-12
-PARTS = ("observed", "estimate", "std_error", "lower", "upper", "count")
+PARTS = ("estimate", "std_error", "lower", "upper", "observed", "count")
 SOLVE_TYPES = (cells.ARGUMENTS, "STRUCT(" + ", ".join(f'"{part}" DOUBLE[]' for part in PARTS) + ")")
 
 COLUMNS = Parameter("columns", arguments.columns, "the columns of the table, such as ['gender', 'disease']")
@@ -77,7 +77,7 @@ def solve(
     lower, upper = estimate - reach, estimate + reach
     if method == "mle":
         lower, upper = np.maximum(lower, 0.0), np.minimum(upper, 1.0)
-    parts = (found.observed, estimate, error, lower, upper, found.n * estimate)
+    parts = (estimate, error, lower, upper, found.observed, found.n * estimate)
     return {
         name: [None if math.isnan(value) else value for value in part.ravel().tolist()]
         for name, part in zip(PARTS, parts, strict=True)

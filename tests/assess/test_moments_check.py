@@ -74,21 +74,40 @@ def test_a_broken_release_is_not_certified(customers: duckdb.DuckDBPyConnection,
     assert found == {"count": (True, 0), "mean": (False, 0), "covariance": (False, 0), "correlation": (False, 0)}
 
 
+MOST = "SELECT max(abs(difference)) FROM moments_check('gaps', 'masked', key='id')"
+MADE = """
+    CREATE TABLE gaps AS SELECT * EXCLUDE (name) REPLACE
+        (CASE WHEN id % 7 > 0 THEN region END AS region, CASE WHEN id % 5 > 0 THEN member END AS member) FROM customers;
+    CREATE TABLE masked AS FROM egadp_mask('gaps', conf=['x1', 'x2'], key='id', on_null='{}')
+"""
+
+
+@pytest.mark.parametrize("on_null", ["level", "drop"])
+def test_a_release_of_categories_with_null_is_certified(customers: duckdb.DuckDBPyConnection, on_null: str) -> None:
+    customers.execute(MADE.format(on_null))
+    assert customers.execute(MOST).fetchall()[0][0] < 1e-9
+    customers.execute("UPDATE masked SET x1 = x1 + 1 WHERE id = (SELECT min(id) FROM masked WHERE region IS NULL)")
+    customers.execute("UPDATE masked SET x1 = x1 + 1 WHERE id = (SELECT max(id) FROM masked)")
+    assert customers.execute(MOST).fetchall()[0][0] > 1e-4
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         ("'customers', 'releese'", r'the planner cannot see "releese"'),
-        ("'customers', 'texts'", r'there is no numeric column that "texts" has too; columns in both: "name"'),
+        ("'customers', 'texts'", r'there is no numeric column that "texts" has too, nor a .*; columns in both: "name"'),
         (
             "'customers', 'customers', conf=['x9']",
             r'conf names "x9", which "customers" does not have. Did you mean "x1"',
         ),
+        ("'constant', 'constant'", r'nor a category of two levels or more; columns in both: "name"'),
         ("'customers'", "parameter 'release' is missing"),
         ("'customers', '(SELECT * REPLACE (x1::VARCHAR AS x1) FROM customers)'", r'column "x1" is of type VARCHAR in'),
     ],
 )
 def test_refusals(customers: duckdb.DuckDBPyConnection, call: str, message: str) -> None:
     customers.execute("CREATE TABLE texts AS SELECT name FROM customers")
+    customers.execute("CREATE TABLE constant AS SELECT 'only' AS name FROM customers")
     with pytest.raises(duckdb.InvalidInputException, match=message):
         customers.execute(f"FROM moments_check({call})")
 

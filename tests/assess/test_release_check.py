@@ -160,6 +160,26 @@ def test_rows_that_lack_a_value_do_not_hide_what_was_not_masked(
     assert [row["rule"] for row in ask(CALL.format(release, ", limits={'linkage': 1}"))] == ["linkage"]
 
 
+def test_null_in_a_category_is_a_level_that_an_intruder_sees(customers: duckdb.DuckDBPyConnection, ask: Ask) -> None:
+    """A mask that took it for one passes; rows with NULL are judged like others."""
+    customers.execute(
+        """
+        CREATE TABLE gaps AS SELECT * EXCLUDE (name) REPLACE
+            (CASE WHEN id % 3 > 0 THEN region END AS region, CASE WHEN id % 5 > 0 THEN member END AS member) FROM customers;
+        CREATE TABLE masked AS FROM egadp_mask('gaps', conf=['x1', 'x2'], key='id', on_null='level');
+        CREATE TABLE leak AS SELECT m.* REPLACE (if(g.region IS NULL, g.x1, m.x1) AS x1) FROM masked m JOIN gaps g USING (id)
+        """
+    )
+    good, bad = (
+        {row["rule"]: row for row in ask(f"FROM release_check('gaps', '{each}', conf=['x1', 'x2'], key='id')")}
+        for each in ("masked", "leak")
+    )
+    assert "left_out" not in good
+    assert all(row["passed"] for row in good.values())
+    assert abs(good["cc_gain"]["value"]) < 1e-9
+    assert not bad["r2_gain"]["passed"]
+
+
 def test_a_column_of_mostly_zeros_may_be_near_by_chance_but_no_nearer(con: duckdb.DuckDBPyConnection, ask: Ask) -> None:
     rng = np.random.default_rng(9)
 
@@ -298,6 +318,14 @@ def test_an_anatomized_release_is_judged_by_what_a_group_has_in_common(grouped: 
         "CREATE TABLE told AS SELECT q.id, dense_rank() OVER (ORDER BY disease) AS group_id FROM qit q JOIN survey USING (id)"
     )
     assert found_of(grouped, "'told', conf=['disease'], key='id'") == {"attribute_risk": (1.0, False)}
+
+
+def test_a_release_in_groups_that_lacks_the_key_is_refused(grouped: duckdb.DuckDBPyConnection) -> None:
+    grouped.execute("CREATE TABLE keyless AS SELECT * EXCLUDE (id) FROM qit")
+    with pytest.raises(
+        duckdb.InvalidInputException, match=r'key names column "id", which "keyless" does not have; rows'
+    ):
+        found_of(grouped, "'keyless', conf=['disease'], key='id'")
 
 
 def test_a_group_whose_rows_find_no_original_is_not_passed(grouped: duckdb.DuckDBPyConnection) -> None:

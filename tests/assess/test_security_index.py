@@ -110,7 +110,7 @@ def test_groups_have_indices_of_their_own(con: duckdb.DuckDBPyConnection) -> Non
     con.execute("CREATE TABLE t AS SELECT *, if(id < 1000, 'tent', NULL) AS part FROM store")
     con.execute("UPDATE t SET x1 = 100 * sin(id * 5) WHERE part IS NULL")
     found = con.execute(
-        "SELECT \"group\", rows, security_index FROM security_index('t', conf=['x1'], nonconf=['s1'], strata=['part'])"
+        "SELECT stratum, rows, security_index FROM security_index('t', conf=['x1'], nonconf=['s1'], strata=['part'])"
     ).fetchall()
     assert {name: count for name, count, _ in found} == {"part = tent": 1000, "part = NULL": 1000}
     index = {name: value for name, _, value in found}

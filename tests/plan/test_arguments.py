@@ -26,7 +26,8 @@ NOTHING = "CASE  WHEN (false) THEN (NULL) ELSE NULL END"
 
 
 def read(*texts: str | None) -> dict[str, Any]:
-    padded = [*texts, *[NOTHING] * (len(PARAMETERS) - len(texts))]
+    """What is read of the texts of the places, and behind them of those of the parameters that := names."""
+    padded = [*texts, *[NOTHING] * (2 * len(PARAMETERS) - len(texts))]
     return read_arguments("some_mask", PARAMETERS, padded, evaluate=lambda sql: {"1 + 1": 2}[sql])
 
 
@@ -96,6 +97,14 @@ def test_named_arguments_may_stand_anywhere() -> None:
         named("round", "true", "BOOLEAN"), named("conf", "list_value('x')", "VARCHAR[]"), named("tbl", "'t'", "VARCHAR")
     )
     assert found == {"tbl": "t", "conf": ["x"], "round": True}
+
+
+def test_a_place_takes_nothing_from_a_parameter_that_is_named() -> None:
+    by_place = [TABLE, named("round", "true", "BOOLEAN"), NOTHING, NOTHING]
+    by_name = [NOTHING, positional("list_value('x')", "VARCHAR[]"), NOTHING, NOTHING]
+    assert read(*by_place, *by_name) == {"tbl": "t", "round": True, "conf": ["x"]}
+    with pytest.raises(PpduckError, match="parameter 'tbl' is given twice"):
+        read(*by_place, TABLE)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from ppduck.kernels.randomized import Reconstruction, along_axes, uniform
 
 pytestmark = pytest.mark.core
 
-COLUMNS = ["observed", "estimate", "std_error", "lower", "upper", "count"]
+COLUMNS = ["estimate", "std_error", "lower", "upper", "observed", "count"]
 
 
 def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:
@@ -52,12 +52,12 @@ def test_the_statement_of_an_analyst(published: duckdb.DuckDBPyConnection) -> No
     counts = {
         (g, d): n for g, d, n in rows(published, "SELECT gender, disease, count(*) / 6000 FROM published GROUP BY ALL")
     }
-    for gender, disease, observed, estimate, error, lower, upper, count in found:
+    for gender, disease, estimate, error, lower, upper, observed, count in found:
         assert observed == pytest.approx(counts[gender, disease])
         assert abs(estimate - truth.get((gender, disease), 0)) < 4 * error
         assert (lower, upper) == pytest.approx((estimate - 1.959964 * error, estimate + 1.959964 * error), abs=1e-6)
         assert count == pytest.approx(6000 * estimate)
-    assert sum(row[3] for row in found) == pytest.approx(1)
+    assert sum(row[2] for row in found) == pytest.approx(1)
 
 
 def test_by_hand_is_as_by_the_view(published: duckdb.DuckDBPyConnection) -> None:
@@ -97,8 +97,8 @@ def test_sql_is_the_kernel(seed: int, shape: list[int], target: str) -> None:
     )
     estimate = kernel.moment()
     assert [row[: len(shape)] for row in found] == list(np.ndindex(*shape))
-    np.testing.assert_allclose([row[-5] for row in found], estimate.ravel(), atol=1e-12)
-    np.testing.assert_allclose([row[-4] for row in found], np.sqrt(kernel.variance(estimate)).ravel(), atol=1e-12)
+    np.testing.assert_allclose([row[-6] for row in found], estimate.ravel(), atol=1e-12)
+    np.testing.assert_allclose([row[-5] for row in found], np.sqrt(kernel.variance(estimate)).ravel(), atol=1e-12)
 
 
 def test_the_expected_table_is_reconstructed_exactly(con: duckdb.DuckDBPyConnection) -> None:
@@ -148,7 +148,7 @@ def test_levels_and_types_and_cells_that_never_occurred(con: duckdb.DuckDBPyConn
     assert [str(column[1]) for column in con.description or ()][:2] == ["ENUM('a', 'b', 'c')", "DATE"]
     found = con.fetchall()
     assert [row[0] for row in found] == ["a", "a", "b", "b", "c", "c"]
-    assert found[0][2] == 0
+    assert found[0][COLUMNS.index("observed") + 2] == 0
     named = rows(con, "SELECT e, observed FROM rr_reconstruct('t', ['e'], p=0.8, levels={'e': ['c', 'b']})")
     assert named == [("c", 0.0), ("b", 1.0)]
 

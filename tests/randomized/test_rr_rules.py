@@ -32,7 +32,8 @@ def baskets(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 
 def by_name(found: list[tuple[Any, ...]]) -> dict[tuple[str, str], tuple[Any, ...]]:
-    return {("".join(row[0]), "".join(row[1])): row[2:] for row in found}
+    """Of each rule, support with its range, confidence with its range, and the verdict."""
+    return {("".join(row[0]), "".join(row[1])): (*row[2:5], row[7], *row[5:7], row[8]) for row in found}
 
 
 def test_the_statement_of_the_issue(baskets: duckdb.DuckDBPyConnection) -> None:
@@ -45,9 +46,9 @@ def test_the_statement_of_the_issue(baskets: duckdb.DuckDBPyConnection) -> None:
             "support",
             "support_lower",
             "support_upper",
-            "confidence",
             "confidence_lower",
             "confidence_upper",
+            "confidence",
             "verdict",
         )
     ]
