@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+
+
+@lru_cache(maxsize=16)
+def _lower_triangle(size: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    return np.tril_indices(size)  # of thousands of groups the same
 
 
 @dataclass(frozen=True)
@@ -30,9 +36,9 @@ class Moments:
         it the corrected two-pass algorithm, exact for columns far from zero.
         """
         size = len(sums)
-        raw = np.zeros((size, size))
-        raw[np.tril_indices(size)] = products
-        raw += np.tril(raw, -1).T
+        raw = np.empty((size, size))
+        rows, columns = _lower_triangle(size)
+        raw[rows, columns] = raw[columns, rows] = products
         total = np.asarray(sums, dtype=float)
         if n == 0:
             return cls(0, np.zeros(size), np.zeros((size, size)))

@@ -41,7 +41,7 @@ def nearness(blocks: Blocks, form: LinearForm, terms: list[int]) -> Nearness:
     on = np.vstack([form.on_s[:, :q].reshape(p, q), form.on_x[:, :q], form.on_v[:, :q]]) * scale[:, None]
     own = np.vstack([np.zeros((p, q)), np.diag(blocks.x_scale), np.zeros((q, q))])
     masked, apart = (_spread(part, covariance) for part in (on, on - own))
-    shared = np.einsum("ij,ik,kj->j", own, covariance, on)
+    shared = (own * (covariance @ on)).sum(axis=0)
     product = blocks.x_scale * masked
     correlation = np.divide(shared, product, out=np.zeros(q), where=product > 0)
     coefficients = regress(blocks.cov[np.ix_(terms, terms)], blocks.sx[terms])
@@ -50,7 +50,7 @@ def nearness(blocks: Blocks, form: LinearForm, terms: list[int]) -> Nearness:
 
 
 def _spread(coefficients: Array, covariance: Array) -> Array:
-    variance = np.einsum("ij,ik,kj->j", coefficients, covariance, coefficients)
+    variance = (coefficients * (covariance @ coefficients)).sum(axis=0)
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
@@ -59,6 +59,8 @@ def given_back(found: Nearness, step: Array) -> Array:
 
     a = P(|Y - X| < step/2) for a normal difference, e the same where Y has nothing to do with X.
     """
+    if not (step > 0).any():
+        return np.zeros(len(step))
     half = np.where(step > 0, step, 0.0) / (2 * np.sqrt(2))
     at_random = np.hypot(found.spread, found.masked_spread)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -73,6 +75,8 @@ def below_zero(found: Nearness, mean: Array, least: Array) -> Array:
     As if X and Y were normal, but no more than if the difference had to reach down from the smallest value, or than
     half of the values that lie within two standard deviations of the difference from 0.
     """
+    if not (least >= 0).any():
+        return np.zeros(len(least))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.minimum(ndtr(-mean / found.masked_spread), ndtr(-least / found.apart))
         in_reach = ndtr((2 * found.apart - mean) / found.spread) - ndtr(-mean / found.spread)

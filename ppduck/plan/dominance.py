@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ class Judged:
             learnt, heavy, incomplete,
         )  # fmt: skip
 
-    @property
+    @cached_property
     def together(self) -> list[int]:
         """The terms that are judged as one: none of them is a combination of the others."""
         if self.few:
@@ -111,7 +112,7 @@ class Judged:
         chosen = self.explaining + self._weighed
         return [chosen[i] for i in independent(self.blocks.cov[np.ix_(chosen, chosen)])]
 
-    @property
+    @cached_property
     def few(self) -> bool:
         """Whether there are so few rows for the terms that a high leverage in all of them means nothing."""
         terms = len(self.explaining) + len(self._weighed)
@@ -126,15 +127,21 @@ class Judged:
         """The conf columns, where these are judged."""
         return [] if self.weighing == "none" else list(range(self.blocks.p, self.blocks.p + self.blocks.q))
 
+    @cached_property
+    def shares(self) -> Array:
+        """The largest share of a single row in each column."""
+        return leverage.shares(self.blocks, self.low, self.high)
+
     @property
     def names(self) -> list[str]:
         return [*self.request.features, *self.request.conf]
 
-    def row(self, farthest: Array | None) -> Array:
-        """The row that has been found farthest apart, if any, from the mean in every term."""
+    def row(self, farthest: Array | None) -> Array | None:
+        """The row that has been found farthest apart, from the mean in every term; None where none needs a look."""
+        if farthest is None or not len(farthest):
+            return None
         found = np.zeros(self.blocks.p + self.blocks.q)
-        if farthest is not None and len(farthest):
-            found[self.places] = farthest[:-1] - self.blocks.mean[self.places]
+        found[self.places] = farthest[:-1] - self.blocks.mean[self.places]
         return found
 
     def limits(self, share: float) -> list[tuple[list[int], float]]:
@@ -145,8 +152,10 @@ class Judged:
         found = [(plain, leverage.from_share(share, len(plain), self.blocks.n))]
         return [(self.together, ALONE), *found] if self.learnt else found
 
-    def apart(self, share: float, row: Array) -> list[int]:
+    def apart(self, share: float, row: Array | None) -> list[int]:
         """The terms in which a row stands apart by more than a share, taken together; none if it does not."""
+        if row is None:
+            return []
         for terms, limit in self.limits(share):
             if leverage.leverage(self.blocks, terms, row) > limit:
                 return leverage.involved(self.blocks, terms, row, limit)
@@ -154,8 +163,7 @@ class Judged:
 
     def beyond(self, share: float, of: Sequence[int]) -> list[str]:
         """The columns in which a row by itself has such a share."""
-        shares = leverage.shares(self.blocks, self.low, self.high)
-        return [self.names[i] for i in of if shares[i] > share]
+        return [self.names[i] for i in of if self.shares[i] > share]
 
     def lacking(self, share: float) -> list[str]:
         """The conf columns in which a row that lacks others would have such a share."""

@@ -173,9 +173,8 @@ def _read(
         spec["function"], spec["table"], group, spec["conf"], spec["features"], spec["parameters"],
         spec["measured"], nothing if ranks is None else ranks, nothing if sample is None else sample, query=query,
     )  # fmt: skip
-    # Where no row is complete, all sums are NULL.
-    moments = Moments.from_sums(n, np.nan_to_num(sums), np.nan_to_num(products))
     p, q = len(spec["features"]), len(spec["conf"])
+    moments = Moments.from_sums(n, sums, products)
     _refuse_few_or_constant(request, moments, p, q)
     return mask, request, Blocks.from_moments(moments, p, q)
 
