@@ -254,13 +254,15 @@ class Planner:
         if outermost:
             self._thread.read_levels = {}
         try:
-            move(cursor, *place)
+            *where, divides_whole = place
+            move(cursor, *where)
             reader = Taught(cursor, self.teach, self._home)
             self._syntax.refuse_shadowed(name, reader, probed)
             reader.meet(texts)
             catalog = Catalog(reader, self._thread.read_levels)
             with interrupts.planning_for(asking):
-                return qualified(function.plan(catalog, function.read(texts, catalog)), self._home)
+                planned = function.plan(catalog, function.read(texts, catalog))
+                return qualified(planned, self._home, integer_division=divides_whole == "true")
         except UnreadError as error:
             raise PpduckError(f"{name}: {error}") from None
         finally:

@@ -29,8 +29,10 @@ def _planned(function: Function, plan: str, connection: str) -> str:
     names = [*(f"_{place}" for place in range(1, len(names) + 1)), *names]
     takes = ", ".join(f"{name} := NULL" for name in names)
     texts = ", ".join(f"system.main.alias(CASE WHEN false THEN {name} END)" for name in names)
-    place = ", ".join(
-        f"system.main.{each}" for each in ("current_database()", "current_schema()", "current_setting('search_path')")
+    # integer_division is heeded when a text is read, which the probe was long before: it cannot show it.
+    place = (
+        "system.main.current_database(), system.main.current_schema(), system.main.current_setting('search_path'), "
+        "CAST(system.main.current_setting('integer_division') AS VARCHAR)"
     )
     told = (
         f"{_text(function.name)}, {_text(connection)}, system.main.list_value({place}), "

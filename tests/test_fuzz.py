@@ -78,6 +78,16 @@ def test_values_that_stay_are_a_fault(con: duckdb.DuckDBPyConnection, statement:
     assert worker.run(con, call)[0] == expected
 
 
+@pytest.mark.parametrize(("p", "expected"), [(0.8, outcomes.UNMASKED), (1.0, outcomes.ANSWER)])
+def test_answers_that_stay_more_often_than_p_says_are_a_fault(
+    con: duckdb.DuckDBPyConnection, p: float, expected: str
+) -> None:
+    con.execute("CREATE TABLE t AS SELECT i AS id, ['a', 'b'][1 + i % 2] AS g FROM range(200) r(i)")
+    table = tables.Table("t", 200, "id", unique_key=True, categories=["g"])
+    call = Call(function_named("rr_mask"), table, "SELECT id, g FROM t", {"p": {"g": p}})
+    assert worker.run(con, call)[0] == expected
+
+
 def test_a_warning_is_a_word(con: duckdb.DuckDBPyConnection) -> None:
     def warned(x: float) -> float:
         warnings.warn("most values stay", ppduck.PpduckWarning, stacklevel=1)

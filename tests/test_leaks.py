@@ -68,7 +68,12 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
 @pytest.mark.parametrize("call", list(calls("t", planned=True)))
 def test_no_plan_tells_the_ends_of_a_column(con: duckdb.DuckDBPyConnection, call: str) -> None:
     for explain in ("EXPLAIN", "EXPLAIN ANALYZE"):
-        shown = "".join(row[1] for row in con.execute(f"{explain} FROM {call}").fetchall())
+        try:
+            shown = "".join(row[1] for row in con.execute(f"{explain} FROM {call}").fetchall())
+        except duckdb.InvalidInputException as error:
+            shown = str(error)
+            if not shown.startswith("Invalid Input Error: assert_release on"):  # which raises where it is run: t fails
+                raise
         digits = re.sub(r"[^0-9a-z]", "", shown.lower())  # the boxes break lines
         assert str(LOW) not in digits
         assert str(HIGH) not in digits

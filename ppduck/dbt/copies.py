@@ -84,7 +84,7 @@ def _arm(name: str, confidential: str, values: tuple[str, str, str], types: tupl
         "where e is not null and x is not null"
     )
     figures = (
-        "select count(*) as n, count(*) filter (e = other) as met, count(*) filter (e = x) / n as a, "
+        "select count(*)::double as n, count(*) filter (e = other) as met, count(*) filter (e = x) / n as a, "
         "count(*) filter (z = x) / n as own_a, "
         f"case when n >= {FEWEST} then {_strength('re')} end as r, {_strength('rz')} as own_r\nfrom ({compared})"
     )

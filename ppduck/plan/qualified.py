@@ -2,7 +2,9 @@
 
 A name without a schema finds the macros of the user, of the database file and of the connection before DuckDB's
 functions. Planned statements, and the planner's own queries, therefore pass through ``qualified``, which puts
-``system.main`` before each name that is called. Nobody can make a macro there.
+``system.main`` before each name that is called. Nobody can make a macro there. A list such as ``[1, 2]`` is a call too,
+and is written as one. Where the setting ``integer_division`` is on, ``a / b`` is no more what a plan means by it and
+becomes ``a / 1e0 / b``.
 
 Text that the user wrote (a SELECT as ``tbl``, a condition) means what it means to the user: ``foreign`` marks it, and
 it is left as it is.
@@ -14,8 +16,12 @@ import re
 from collections.abc import Callable
 
 _CALL = r"(?<![\w.])(?P<name>[A-Za-z_]\w*)\("
+# A bracket right behind a name or another bracket is an index, or a type: x[1], DOUBLE[].
+_BRACKETS = r"""(?P<list>(?<![\w"'\])])\[)|(?P<index>\[)|(?P<end>\])"""
 # Strings, quoted names and what stands between them are skipped; a mark tells how much of what follows is the user's.
-_TOKENS = re.compile(rf"""(?:'[^']*'|"[^"]*"|[^\w'"\x00]+)+|\x00(?P<length>\d+):|{_CALL}""")
+_TOKENS = re.compile(
+    rf"""(?:'[^']*'|"[^"]*"|//|[^\w'"\x00\[\]/]+)+|\x00(?P<length>\d+):|{_BRACKETS}|(?P<by>/)|{_CALL}"""
+)
 _CALLS = re.compile(_CALL)
 
 # What is written like a call and is none, or never looked up in the catalogue.
@@ -40,9 +46,10 @@ def systems(name: str) -> str:
     return f"system.main.{name}"
 
 
-def qualified(statement: str, home: Home = systems) -> str:
+def qualified(statement: str, home: Home = systems, *, integer_division: bool = False) -> str:
     """A statement with the whole name of each function that it calls; marks of the user's text are gone."""
     parts: list[str] = []
+    ends: list[str] = []  # what closes each bracket that is open
     written = at = 0
     while found := _TOKENS.search(statement, at):
         at = found.end()
@@ -51,6 +58,13 @@ def qualified(statement: str, home: Home = systems) -> str:
             parts += [statement[written : found.start()], statement[start:at]]
         elif _is_function(found):
             parts += [statement[written : found.start()], home(found["name"]), "("]
+        elif found["list"] or found["index"]:
+            ends.append(")" if found["list"] else "]")
+            parts += [statement[written : found.start()], f"{home('list_value')}(" if found["list"] else "["]
+        elif found["end"]:
+            parts += [statement[written : found.start()], ends.pop()]
+        elif found["by"] and integer_division:
+            parts += [statement[written : found.start()], "/ 1e0 /"]
         else:
             continue
         written = at

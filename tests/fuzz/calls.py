@@ -106,7 +106,7 @@ def _argument(
         return _columns(chance, function, name, table, taken)
     if name == "p" and chance.random() < 0.8:
         named = [column for each in ("columns", "a", "b", "qi", "conf") for column in given.get(each) or ()]
-        return "{" + ", ".join(f"{literal(column)}: 0.8" for column in dict.fromkeys(named)) + "}", None
+        return _by_column(dict.fromkeys(named, "0.8"))
     return _by_reader(chance, parameter, table)
 
 
@@ -152,9 +152,7 @@ def _by_reader(chance: random.Random, parameter: Parameter, table: Table) -> tup
     if parameter.name in ("p", "limits", "alpha", "level", "extra_noise") and "{" in takes and chance.random() < 0.4:
         columns = table.categories if parameter.name == "p" else table.numbers
         keys = ["linkage", "interval", "left_out"] if parameter.name == "limits" else columns or table.columns
-        return "{" + ", ".join(
-            f"{literal(key)}: {chance.choice(('0.2', '0.8', '0.5', '1'))}" for key in keys
-        ) + "}", None
+        return _by_column({key: chance.choice(("0.2", "0.8", "0.5", "1")) for key in keys})
     if takes.startswith("one of "):
         return chance.choice(takes.removeprefix("one of ").split(", ")), None
     if takes == "true or false":
@@ -165,6 +163,11 @@ def _by_reader(chance: random.Random, parameter: Parameter, table: Table) -> tup
     if parameter.name == "pieces":
         return f"[{literal(quoted(chance.choice(table.numbers)) + ' > 1')}]", None
     return chance.choice(("1", "2", "'both'", "0.5", "true", "['a']", literal(chance.choice(table.columns)))), None
+
+
+def _by_column(values: dict[str, str]) -> tuple[str, dict[str, float]]:
+    text = "{" + ", ".join(f"{literal(name)}: {value}" for name, value in values.items()) + "}"
+    return text, {name: float(value) for name, value in values.items()}
 
 
 def _strings(*values: str) -> str:

@@ -42,7 +42,8 @@ def of_answer(con: duckdb.DuckDBPyConnection, call: Call, names: list[str], rows
     table, function = call.table, call.function
     if not isinstance(function, NumericMask | RandomizingMask) or warned or len(rows) < FEWEST_ROWS:
         return ANSWER
-    conf, key = call.given.get("conf"), table.key
+    p, key = call.given.get("p"), table.key
+    conf = call.given.get("conf") or (list(p) if isinstance(p, dict) else None)
     if not table.unique_key or not conf or key not in names or key in conf:
         return ANSWER
     wanted = [column for column in table.columns if column in conf and column in names]
@@ -56,19 +57,20 @@ def of_answer(con: duckdb.DuckDBPyConnection, call: Call, names: list[str], rows
         stay = sum(_same(before, after) for before, after in shown) / len(shown)
         counts = Counter(before for before, _ in shown)
         chance = sum((count / len(shown)) ** 2 for count in counts.values())
-        most = _expected(function, call.given, chance, len(shown))
+        most = _expected(function, call.given, column, chance, len(shown))
         if stay > most:
             return UNMASKED
     return ANSWER
 
 
-def _expected(function: object, given: dict[str, Any], chance: float, rows: int) -> float:
+def _expected(function: object, given: dict[str, Any], column: str, chance: float, rows: int) -> float:
     """The largest share that may stay."""
     if isinstance(function, NumericMask):
         return chance + MOST_THAT_STAY
     p = given.get("p")
-    if not isinstance(p, float | int):
-        return 1.0  # a design by column or by matrix may keep what it likes
+    p = p.get(column) if isinstance(p, dict) else p
+    if not isinstance(p, float | int) or given.get("invariant"):
+        return 1.0  # a matrix, and the invariant one that is made of p, may keep what it likes
     return float(p) + 5 * math.sqrt(max(p * (1 - p), 0) / rows) + 1e-9
 
 
