@@ -86,7 +86,7 @@ def test_groups_are_judged_by_themselves(con: duckdb.DuckDBPyConnection) -> None
     con.execute("""CREATE TABLE t AS SELECT i % 2 AS part, sin(i * 7) AS s, if(i % 2 = 0, s, abs(s)) + cos(i * 3) / 5 AS x
                    FROM range(600) r(i)""")
     rows = con.execute(
-        "SELECT \"group\", relation FROM relationships('t', conf=['x'], nonconf=['s'], strata=['part']) ORDER BY 1"
+        "SELECT stratum, relation FROM relationships('t', conf=['x'], nonconf=['s'], strata=['part']) ORDER BY 1"
     ).fetchall()
     assert rows == [("part = 0", "linear"), ("part = 1", "non-monotonic")]
 

@@ -268,7 +268,7 @@ def test_ppduck_loads_it_too() -> None:
         ).fetchall()
     assert worst is not None
     assert worst[0] < 1e-9
-    assert taken == [parameter.name for parameter in MACRO.parameters]
+    assert taken[len(taken) // 2 :] == [parameter.name for parameter in MACRO.parameters]
 
 
 # What is refused
