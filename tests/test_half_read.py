@@ -30,17 +30,8 @@ from tests.half_read import READINGS
 
 HANGING = ("2.0.0",)  # the versions of DuckDB that need what is done about it
 ROWS = 300_000
-ENOUGH = 100_000  # rows that would hang, too: for what takes seconds
-SLOW = {
-    "cgadp_mask", "shuffle_mask", "nm_egadp_mask", "anatomy_mask", "record_linkage", "interval_disclosure",
-    "protection_score", "release_check", "assert_release", "averaging_attack", "rr_query", "rr_conclusions", "rr_rules",
-    "rr_rules_accuracy", "rr_association", "rr_classifier_check", "loglinear_fit", "loglinear_models",
-}  # fmt: skip
-# Whose time grows with the square, or is for training.
-SLOWER = {
-    "microaggregate_mask": 5_000, "onn_mask": 2_000, "security_index": 20_000, "relationships": 20_000,
-    "recommend_mask": 20_000,
-}  # fmt: skip
+# What takes seconds a reading is read in two ways, of rows that would hang, too.
+SLOW, ENOUGH = {"microaggregate_mask", "onn_mask"}, 100_000
 PATIENCE, LITTLE_PATIENCE = 120.0, 8.0  # seconds
 TWO_READERS = {"b": "SELECT *, x1 * 2 AS z FROM customers", "a": "SELECT avg(z) AS m FROM b"}
 BOTH = "SELECT b.*, z - m AS d FROM b CROSS JOIN a"
@@ -112,15 +103,14 @@ def without_table(call: str) -> str:
 
 @pytest.mark.parametrize("function", functions(), ids=lambda function: function.name)
 def test_every_reading_of_every_function_ends(child: Child, function: Function) -> None:
-    rows = SLOWER.get(function.name, ENOUGH if function.name in SLOW else ROWS)
-    readings = ("limit", "arrow") if function.name in {*SLOW, *SLOWER} else tuple(READINGS)
+    rows, readings = (ENOUGH, ("limit", "arrow")) if function.name in SLOW else (ROWS, tuple(READINGS))
     assert {reading: child.ask(rows, reading, call_of(function)) for reading in readings} == dict.fromkeys(readings, "")
 
 
 @pytest.mark.parametrize("function", MASKS, ids=lambda function: function.name)
 def test_a_mask_of_a_select_is_read_in_part(child: Child, function: Function) -> None:
     call = without_table(call_of(function))
-    rows = SLOWER.get(function.name, ENOUGH)
+    rows = ENOUGH if function.name in SLOW else ROWS
     assert [child.ask(rows, reading, call) for reading in ("exists", "fetchone")] == ["", ""]
 
 
