@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -15,6 +16,11 @@ def matrix(con: duckdb.DuckDBPyConnection, query: str) -> Matrix:
     """A query's result as a float matrix."""
     columns = con.execute(query).fetchnumpy()
     return np.column_stack([np.asarray(column, dtype=float) for column in columns.values()])
+
+
+def steady(value: Any) -> Any:
+    """A number without its last digits, which hang on the order in which threads add."""
+    return float(f"{value:.12g}") if isinstance(value, float) else value
 
 
 def insert(con: duckdb.DuckDBPyConnection, table: str, names: Sequence[str], values: Matrix) -> None:

@@ -19,6 +19,7 @@ from ppduck.extension import Planner
 from ppduck.plan.qualified import foreign, qualified
 from ppduck.plan.registry import PlainMacro, function_named
 from ppduck.plan.syntax import EXPRESSIONS, PROBE, REFUSED
+from tests.laws import steady
 
 SECRET = "a secret for these tests"
 MASKED = "FROM noise_mask('t', conf=['x'], level=0.2, key='id')"
@@ -30,11 +31,6 @@ OPERATORS = {"ARRAY_EXTRACT": "array_extract", "ARRAY_SLICE": "array_slice", "ST
 
 def rows(con: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
     return sorted(map(repr, con.execute(query).fetchall()))
-
-
-def _steady(value: Any) -> Any:
-    """A number without its last digits, which hang on the order in which threads add."""
-    return float(f"{value:.12g}") if isinstance(value, float) else value
 
 
 def ended(con: duckdb.DuckDBPyConnection, query: str) -> list[Any] | duckdb.Error:
@@ -53,7 +49,7 @@ def answers(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
             query = query[query.index(" AS FROM ") + 4 :]
         cursor = con.execute(query)
         left_out = [i for i, column in enumerate(cursor.description) if column[0] == "seconds"]
-        read = [[_steady(value) for i, value in enumerate(row) if i not in left_out] for row in cursor.fetchall()]
+        read = [[steady(value) for i, value in enumerate(row) if i not in left_out] for row in cursor.fetchall()]
         found[name] = sorted(map(repr, read))
     return found
 

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from ppduck.plan.registry import PlainMacro, functions
+from tests.laws import steady
 
 pytestmark = pytest.mark.core
 
@@ -106,20 +107,23 @@ def test_names_and_places_can_be_mixed(customers: duckdb.DuckDBPyConnection) -> 
 def test_a_parameter_may_be_named_behind_all_others(con: duckdb.DuckDBPyConnection) -> None:
     """What messages advise, such as on_null := 'level', can be put at the end of any call as it stands."""
     for function in functions():
-        first, *others = [f"{parameter.name} := 1" for parameter in function.parameters] or ["none := 1"]
+        if not function.parameters:
+            continue
+        first, *others = [f"{parameter.name} := 1" for parameter in function.parameters]
         given = [other.replace(" := ", "=") for other in others]
         with pytest.raises(duckdb.Error, match=r"(?s).") as refused:  # plain functions leave judging to their SQL
             con.execute(f"FROM {function.name}({', '.join([*given, first])})")
-        bound = "supplied arguments" not in str(refused.value)
-        assert bound == bool(function.parameters), function.name
+        assert "supplied arguments" not in str(refused.value), function.name
 
 
 @pytest.mark.parametrize(("named", "placed"), PLAIN.items())
 def test_plain_functions_take_an_equals_sign_where_ppduck_is_loaded(
     t: duckdb.DuckDBPyConnection, named: str, placed: str
 ) -> None:
-    found = t.execute(f"FROM {named}").fetchall()
-    assert found == t.execute(f"FROM {placed}").fetchall() != []
+    found, expected = (
+        [tuple(map(steady, row)) for row in t.execute(f"FROM {call}").fetchall()] for call in (named, placed)
+    )
+    assert found == expected != []
 
 
 def test_every_plain_function_is_tried() -> None:

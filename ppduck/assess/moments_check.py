@@ -32,10 +32,10 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     sides: list[sql.Expr] = []
     for side, source in (("original", original), ("masked", masked)):
         _moments_of(statement, side, source, features)
-        sides += [sql.column(part, side) for part in ("n", "centre", "sums", "products")]
+        sides += [sql.column(part, f"_pp_{side}") for part in ("n", "centre", "sums", "products")]
     labels = sql.array((sql.text(feature.label) for feature in features), "VARCHAR")
     compared = sql.call("unnest", sql.call(COMPARE, labels, *sides))
-    rows = sql.select([sql.named(compared, "row")], '"original" CROSS JOIN "masked"')
+    rows = sql.select([sql.named(compared, "row")], '"_pp_original" CROSS JOIN "_pp_masked"')
     return statement.finish(f'SELECT unnest("row") FROM ({rows})')
 
 
@@ -116,7 +116,9 @@ def _moments_of(statement: sql.Statement, side: str, source: Source, features: S
         "products": statistics.products(deviations, statistics.COMPENSATED),
     }
     joined = sql.joined(f'"_pp_{side}_rows"', f'"_pp_{side}_centre"', [])
-    statement.step(side, sql.select([sql.named(part, name) for name, part in parts.items()], joined), materialized=True)
+    statement.step(
+        f"_pp_{side}", sql.select([sql.named(part, name) for name, part in parts.items()], joined), materialized=True
+    )
 
 
 def compare(

@@ -42,7 +42,8 @@ class Pairs(Matching):
                 sql.named(sql.call("coalesce", sql.call("avg", sql.column(name)), sql.number(0.0)), f"{name}_c")
                 for name in names
             ] or [sql.number(1)]
-            looks.append(f"({sql.select(averages, f'(SELECT * FROM {side}{where} LIMIT {LOOK})')})")
+            # A plain LIMIT has DuckDB 1.4 sort these rows by their place, and its plan then tells the least value.
+            looks.append(f"({sql.select(averages, f'(SELECT * FROM {side}{where} LIMIT (SELECT {LOOK}))')})")
         statement.step("_pp_centre", f"SELECT * FROM {' CROSS JOIN '.join(looks)}", materialized=True)
 
     def _looked_up(self) -> list[float] | None:

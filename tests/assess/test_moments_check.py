@@ -82,6 +82,13 @@ MADE = """
 """
 
 
+def test_tables_may_bear_any_name(customers: duckdb.DuckDBPyConnection) -> None:
+    customers.execute("CREATE TABLE original AS FROM customers; CREATE TABLE masked AS FROM customers")
+    for call in ("'original', 'masked'", "'masked', 'original'"):
+        [(worst,)] = customers.execute(f"SELECT max(abs(difference)) FROM moments_check({call}, key='id')").fetchall()
+        assert worst == 0
+
+
 @pytest.mark.parametrize("on_null", ["level", "drop"])
 def test_a_release_of_categories_with_null_is_certified(customers: duckdb.DuckDBPyConnection, on_null: str) -> None:
     customers.execute(MADE.format(on_null))
