@@ -24,7 +24,7 @@ def test_a_query_that_takes_too_long_is_stopped(service: Service, query: str) ->
     found = service.query(query)
     assert (found.status, found.kind) == (408, "timeout")
     assert "longer than 4 seconds" in found.json["error"]["message"]
-    assert SECONDS <= time.monotonic() - begun < 2 * SECONDS
+    assert SECONDS <= time.monotonic() - begun < 3 * SECONDS
     assert service.query("SELECT count(*) FROM staff").json["rows"] == [[500]]
     assert len(workers(service)) <= 4
 
@@ -36,10 +36,10 @@ def test_when_all_workers_are_busy_others_are_told_so(service: Service) -> None:
         time.sleep(SECONDS / 2)
         listed = time.monotonic()
         assert service.get("/views").status == 200
-        assert time.monotonic() - listed < 1.5
+        assert time.monotonic() - listed < SECONDS
     kinds = [(each.result().status, each.result().kind) for each in answers]
     assert set(kinds) == {(408, "timeout"), (503, "busy")}
-    assert time.monotonic() - begun < 6 * SECONDS
+    assert time.monotonic() - begun < 9 * SECONDS
     assert service.query("SELECT count(*) FROM staff").json["rows"] == [[500]]
 
 

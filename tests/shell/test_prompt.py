@@ -208,7 +208,7 @@ def test_ctrl_c_cancels_a_query_and_the_session_goes_on(terminal: Terminal) -> N
     began = time.monotonic()
     terminal.type(CTRL_C)
     terminal.see("\nError: the query was cancelled.\n")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20  # left alone, it would take far longer
     assert "│     1 │" in terminal.ask("SELECT 1 AS a;")
 
 
@@ -220,7 +220,7 @@ def test_a_cancelled_mask_leaves_no_table(terminal: Terminal) -> None:
     began = time.monotonic()
     terminal.type(CTRL_C)
     terminal.see("\nError: the query was cancelled.\n")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20  # left alone, it would take far longer
     assert ran(terminal.ask(".tables")) == ["customers"]
     again = "SELECT count(*) AS n FROM egadp_mask('customers', conf=['x1', 'x2'], key='id');"
     assert re.search(r"│ +300000 │", terminal.ask(again))

@@ -65,7 +65,7 @@ def test_a_cancelled_statement_leaves_no_table_and_a_connection_of_use(
     query: str, big: duckdb.DuckDBPyConnection
 ) -> None:
     before = signal.getsignal(signal.SIGINT)  # a suite that runs in the background ignores it
-    assert cancelled(big, lambda _: big.execute(f"CREATE TABLE release AS {query}")) < 5
+    assert cancelled(big, lambda _: big.execute(f"CREATE TABLE release AS {query}")) < 20
     assert big.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'release'").fetchall() == [(0,)]
     count = "SELECT count(*) FROM egadp_mask('big', conf=['x1','x2'], key='id')"
     assert big.execute(count).fetchall() == [(200000,)]
@@ -79,7 +79,7 @@ def test_work_that_asks_is_stopped_between_queries(con: duckdb.DuckDBPyConnectio
             run.check()
             con.execute("SELECT 1")
 
-    assert cancelled(con, asks) < 5
+    assert cancelled(con, asks) < 20
 
 
 def test_errors_and_ends_are_handed_on(con: duckdb.DuckDBPyConnection) -> None:
