@@ -13,7 +13,7 @@ from ppduck.plan import sqlbuild as sql
 from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Source
 from ppduck.plan.registry import Function, register
-from ppduck.plan.roles import FEW_LEVELS, Feature, features_of
+from ppduck.plan.roles import FEW_LEVELS, Feature, categories_among, features_of
 from ppduck.values import Array, Moments, folded
 
 NAME = "moments_check"
@@ -79,7 +79,7 @@ def _shared(
     levels = catalog.few_valued(original, [column for column in both if column.is_category], FEW_LEVELS)
     used = [column for column in both if column.is_numeric or column.is_boolean or column.name in levels]
     # Where both have NULL in a category it is a level, as a mask takes it by on_null := 'level'; 'drop' leaves none.
-    categories = [column for column in used if column.is_boolean or levels.get(column.name)]
+    categories = categories_among(used, levels)
     null_levels = catalog.with_null(original, categories)
     null_levels &= catalog.with_null(masked, [column for column in categories if column.name in null_levels])
     features = [feature for column in used for feature in features_of(column, levels, null_levels)]

@@ -17,7 +17,7 @@ from ppduck.plan.arguments import Parameter
 from ppduck.plan.catalog import Catalog, Column, Source
 from ppduck.plan.qualified import foreign
 from ppduck.plan.rehearsal import may_fail, rehearse
-from ppduck.plan.roles import Feature, choose_nonconf, features_of, refuse_overlap, refuse_reserved
+from ppduck.plan.roles import Feature, categories_among, choose_nonconf, features_of, refuse_overlap, refuse_reserved
 from ppduck.plan.roles import resolve_columns as resolve
 from ppduck.values import folded
 
@@ -149,8 +149,7 @@ class Compared:
         free = [c for c in self.original.columns or () if folded(c.name) not in taken and self.masked.find(c.name)]
         chosen, self.levels = choose_nonconf(self.faults, self.catalog, self.original, named, free)
         # An intruder sees where a category is NULL: to him that is a level, as it is to a mask by on_null := 'level'.
-        categories = [column for column in chosen if column.is_boolean or self.levels.get(column.name)]
-        null_levels = self.catalog.with_null(self.original, categories)
+        null_levels = self.catalog.with_null(self.original, categories_among(chosen, self.levels))
         self.features = [feature for column in chosen for feature in features_of(column, self.levels, null_levels)]
 
     def use_inputs(self, parameter: str, beside: str) -> None:

@@ -72,7 +72,7 @@ class Judged:
     lonely: list[str]  # first levels, which have no term, that a single row has
     categories: Sequence[list[int]]
     learnt: range  # the terms of S that a model has learnt, which bend where few rows are
-    heavy: frozenset[int]  # products of which a single row makes up much
+    products: range  # squares and products of terms, which noise may be kept free of
     incomplete: list[tuple[str, float]]  # conf columns, and the largest share that a row without others would have
 
     @classmethod
@@ -92,8 +92,6 @@ class Judged:
         places = [i for i in known if i < terms or (i >= blocks.p and weighing == "all")]
         lonely = [name for name, count in zip(bases, counts, strict=True) if count == 1]
         learnt = range(terms - blocks.q if "inputs" in spec else terms, terms)
-        shares = leverage.shares(blocks, low, high)
-        heavy = frozenset(i for i in range(terms, blocks.p) if shares[i] > HEAVY)
         incomplete = []
         if looked is not None and x and mask.reads_x != "none" and not learnt:
             least, most, *_ = looked.reshape(4, -1) - centres - blocks.mean[x]
@@ -101,7 +99,7 @@ class Judged:
             incomplete = list(zip(request.conf, leverage.shares_of_others(blocks, outside).tolist(), strict=True))
         return cls(
             request, blocks, weighing, places, mask.explaining(blocks), low, high, lonely, spec["indicators_of"],
-            learnt, heavy, incomplete,
+            learnt, range(terms, blocks.p), incomplete,
         )  # fmt: skip
 
     @cached_property
@@ -131,6 +129,11 @@ class Judged:
     def shares(self) -> Array:
         """The largest share of a single row in each column."""
         return leverage.shares(self.blocks, self.low, self.high)
+
+    @property
+    def heavy(self) -> frozenset[int]:
+        """The products of which a single row makes up much."""
+        return frozenset(i for i in self.products if self.shares[i] > HEAVY)
 
     @property
     def names(self) -> list[str]:

@@ -103,7 +103,7 @@ def assign(
         free = [column for column in source.columns or () if column.name not in taken]
         chosen, levels = choose_nonconf(faults, catalog, source, named, free)
         if given.get("on_null") == "level":
-            null_levels = catalog.with_null(source, [c for c in chosen if c.is_boolean or levels.get(c.name)])
+            null_levels = catalog.with_null(source, categories_among(chosen, levels))
         features = [feature for column in chosen for feature in features_of(column, levels, null_levels)]
         if named is None:
             categories = [column for column in free if column.is_category and column.name not in levels]
@@ -120,6 +120,11 @@ def assign(
         null_levels,
         tuple(left_out),
     )
+
+
+def categories_among(columns: Sequence[Column], levels: dict[str, list[str]]) -> list[Column]:
+    """The columns in which NULL can be a level like others."""
+    return [column for column in columns if column.is_boolean or levels.get(column.name)]
 
 
 def features_of(
