@@ -9,8 +9,8 @@
 
 from ppduck import errors
 from ppduck.errors import PpduckError, PpduckWarning
-from ppduck.extension import connect, interrupt, load
-from ppduck.gate import ReleaseRefused, assert_release, release_verdict
+from ppduck.extension.connections import connect, interrupt, load
+from ppduck.gate.verdict import ReleaseRefused, assert_release, release_verdict
 from ppduck.version import __version__
 
 __all__ = [

@@ -9,9 +9,9 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from ppduck.assess import examples
-from ppduck.assess.help import REQUIRED, presented, rows
 from ppduck.errors import PpduckError
+from ppduck.guide import examples
+from ppduck.guide.help import REQUIRED, presented, rows
 
 WIDTH = 100
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -44,3 +45,33 @@ def customers(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 def reference_data() -> Path:
     """The folder of public data sets; where they come from stands in its README."""
     return Path(__file__).resolve().parent / "data"
+
+
+@pytest.fixture
+def survey(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """A survey with a key, two categories that depend on each other, a flag and a number."""
+    con.execute(
+        """
+        CREATE TABLE survey AS
+        SELECT i AS id, ['female', 'male'][1 + (hash(i * 10) % 2)::INTEGER] AS gender,
+               ['anemia', 'cancer', 'flu'][1 + least(hash(i * 10 + 1) % (2 + hash(i * 10) % 2), 2)::INTEGER] AS disease,
+               hash(i * 10 + 2) % 4 = 0 AS smoker, 20 + (hash(i * 10 + 3) % 60)::INTEGER AS age
+        FROM range(6000) AS rows(i)
+        """
+    )
+    return con
+
+
+Rows = list[dict[str, Any]]
+
+
+def rows_of(con: duckdb.DuckDBPyConnection, query: str) -> Rows:
+    found = con.execute(query)
+    names = [column[0] for column in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+@pytest.fixture
+def ask(con: duckdb.DuckDBPyConnection) -> Callable[[str], Rows]:
+    """Runs a query on the connection of the test."""
+    return lambda query: rows_of(con, query)

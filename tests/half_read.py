@@ -14,8 +14,8 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 
-from ppduck.assess.examples import DEMO
 from ppduck.errors import PpduckWarning
+from ppduck.guide.examples import DEMO
 from ppduck.shell.dots import understood
 from ppduck.shell.session import Session
 from tests.conftest import SECRET

@@ -9,10 +9,10 @@ import duckdb
 import pytest
 
 import ppduck
-from ppduck.assess import examples
+from ppduck.call.direction import DIRECTIONS
+from ppduck.call.registry import functions
 from ppduck.errors import PpduckWarning
-from ppduck.plan.direction import DIRECTIONS
-from ppduck.plan.registry import functions
+from ppduck.guide import examples
 from ppduck.shell.results import rendered
 from ppduck.shell.statements import parsed
 from tests.conftest import SECRET

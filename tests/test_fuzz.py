@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import ppduck
-from ppduck.plan.registry import function_named, functions
+from ppduck.call.registry import function_named, functions
 from tests.fuzz import calls, outcomes, tables, worker
 from tests.fuzz.__main__ import fuzz
 from tests.fuzz.calls import Call

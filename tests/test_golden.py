@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from ppduck.plan.registry import functions
+from ppduck.call.registry import functions
 from tests.golden.answers import answer, opened
 from tests.golden.statements import MASKS, OTHERS
 

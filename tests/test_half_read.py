@@ -19,12 +19,12 @@ import duckdb
 import pytest
 
 import ppduck
-from ppduck.assess.examples import DEMO, EXAMPLES
+from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.registry import Function, PlainMacro, functions
+from ppduck.designs.mechanism import RandomizingMask
 from ppduck.errors import PpduckWarning
-from ppduck.plan import sqlbuild as sql
-from ppduck.plan.numeric import NumericMask
-from ppduck.plan.registry import Function, PlainMacro, functions
-from ppduck.randomized.mechanism import RandomizingMask
+from ppduck.guide.examples import DEMO, EXAMPLES
+from ppduck.query import tree as sql
 from tests.conftest import SECRET
 from tests.half_read import READINGS
 

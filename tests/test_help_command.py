@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ppduck.assess.examples import EXAMPLES
-from ppduck.plan.registry import functions
+from ppduck.call.registry import functions
+from ppduck.guide.examples import EXAMPLES
 
 
 def run(*arguments: str, module: str = "ppduck.help", given: str = "") -> subprocess.CompletedProcess[str]:

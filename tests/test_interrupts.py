@@ -15,6 +15,7 @@ import pytest
 
 import ppduck
 from ppduck import interrupts
+from ppduck.call.linear_mask import flatten
 from ppduck.errors import PpduckError
 from ppduck.interrupts import at_work, check_interrupt, stop
 from ppduck.kernels import (
@@ -28,8 +29,7 @@ from ppduck.kernels import (
     relation,
 )
 from ppduck.kernels.noise import KeyedNoise
-from ppduck.plan import runtime
-from ppduck.plan.linear import flatten
+from ppduck.runtime import solve
 from tests.conftest import SECRET
 
 pytestmark = pytest.mark.core
@@ -150,7 +150,7 @@ def test_a_batch_of_groups_ends_at_the_next_group(
             stop(name)
         return flatten(*told)
 
-    monkeypatch.setattr(runtime, "flatten", flattened)
+    monkeypatch.setattr(solve, "flatten", flattened)
     with pytest.raises(duckdb.Error, match="Interrupted: the connection was"):
         con.execute("FROM noise_mask('d', conf=['x'], level=0.5, nonconf=[], key='id', strata='g')").fetchall()
     assert len(solved) <= 2  # one of each thread

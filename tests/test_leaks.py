@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import ppduck
-from ppduck.plan.registry import functions
+from ppduck.call.registry import functions
 from tests.conftest import SECRET
 
 pytestmark = pytest.mark.core

@@ -11,11 +11,11 @@ import duckdb
 import pytest
 
 import ppduck
-from ppduck.assess import examples
-from ppduck.assess.release_check import RULES
-from ppduck.plan.arguments import MisreadError, Parameter, Reader
-from ppduck.plan.ranges import Range
-from ppduck.plan.registry import Function, PlainMacro, functions
+from ppduck.call.arguments import MisreadError, Parameter, Reader
+from ppduck.call.ranges import Range
+from ppduck.call.registry import Function, PlainMacro, functions
+from ppduck.gate.release_check import RULES
+from ppduck.guide import examples
 from tests.conftest import SECRET
 
 EVERY = [(function, parameter) for function in functions() for parameter in function.parameters]

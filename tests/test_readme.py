@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ppduck.plan.registry import functions
+from ppduck.call.registry import functions
 from tests.test_plain_sql import shell_binary
 
 pytestmark = pytest.mark.core

@@ -13,12 +13,12 @@ import duckdb
 import pytest
 
 import ppduck
-from ppduck import macros
-from ppduck.assess.examples import DEMO, EXAMPLES
-from ppduck.extension import Planner
-from ppduck.plan.qualified import foreign, qualified
-from ppduck.plan.registry import PlainMacro, function_named
-from ppduck.plan.syntax import EXPRESSIONS, PROBE, REFUSED
+from ppduck.call.registry import PlainMacro, function_named
+from ppduck.catalogue.operators import EXPRESSIONS, PROBE, REFUSED
+from ppduck.extension import macros
+from ppduck.extension.connections import Planner
+from ppduck.guide.examples import DEMO, EXAMPLES
+from ppduck.query.whole_names import foreign, qualified
 from tests.laws import steady
 
 SECRET = "a secret for these tests"

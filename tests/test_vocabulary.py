@@ -7,7 +7,7 @@ import re
 import duckdb
 import pytest
 
-from ppduck.plan.registry import PlainMacro, functions
+from ppduck.call.registry import PlainMacro, functions
 from tests.laws import steady
 
 pytestmark = pytest.mark.core

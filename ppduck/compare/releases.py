@@ -11,7 +11,7 @@ import numpy as np
 
 import ppduck
 from ppduck.errors import PpduckError, listed, near_miss
-from ppduck.plan import sqlbuild as sql
+from ppduck.query import tree as sql
 from ppduck.values import Array
 
 MOST_CELLS = 1_000_000

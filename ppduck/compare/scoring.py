@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import ppduck
+from ppduck.catalogue.tables import Column
 from ppduck.compare.methods import Method
 from ppduck.errors import PpduckError, listed, near_miss
-from ppduck.plan import sqlbuild as sql
-from ppduck.plan.catalog import Column
+from ppduck.query import tree as sql
 
 OWN = "DLD_own"  # linkage by distance where each table is standardised by itself; in no score
 MEASURES = ("IL", "DLD", "PLD", "ID", "DR", "score", "score_simplified", OWN)

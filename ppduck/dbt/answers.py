@@ -15,13 +15,14 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ppduck.assess import moments_check, release_check
 from ppduck.dbt.copies import copies
 from ppduck.dbt.project import Project, has_rule, rule_of, rules_of
 from ppduck.dbt.rules import Rule, literal
 from ppduck.errors import Faults, PpduckError, quoted
-from ppduck.plan import sqlbuild as sql
-from ppduck.plan.qualified import qualified
+from ppduck.gate import release_check
+from ppduck.measures import moments_check
+from ppduck.query import tree as sql
+from ppduck.query.whole_names import qualified
 from ppduck.values import folded
 
 FUNCTION = "ppduck_dbt"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from ppduck.plan import sqlbuild as sql
+from ppduck.query import tree as sql
 from ppduck.values import folded
 
 RANKED = 0.99

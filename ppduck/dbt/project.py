@@ -19,7 +19,7 @@ import duckdb
 
 from ppduck.dbt.rules import LATER, MASK, META, Rule, read_rule
 from ppduck.errors import PpduckError, quoted
-from ppduck.plan import sqlbuild as sql
+from ppduck.query import tree as sql
 
 MACRO = "ppduck_mask"
 CALL = "ppduck_call_"  # how the keys begin under which the macro writes its calls into the model's meta

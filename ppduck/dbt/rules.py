@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ppduck.assess import recommend_mask
+from ppduck.call import arguments
+from ppduck.call.arguments import MisreadError
+from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.registry import Function, functions
 from ppduck.errors import Faults, listed, near_miss, quoted
 from ppduck.masks import nm_egadp
 from ppduck.masks._promises import EXACT
-from ppduck.plan import arguments
-from ppduck.plan import sqlbuild as sql
-from ppduck.plan.arguments import MisreadError
-from ppduck.plan.numeric import NumericMask
-from ppduck.plan.registry import Function, functions
+from ppduck.measures import recommend_mask
+from ppduck.query import tree as sql
 from ppduck.values import folded
 
 META, ROLE, MASK, SUFFIX = "ppduck", "role", "mask", "_mask"

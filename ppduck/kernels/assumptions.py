@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy.spatial import cKDTree
 from scipy.stats import chi2, f, rankdata
 
-from ppduck.kernels.relationship import line, orthonormal
+from ppduck.kernels.relation_kinds import line, orthonormal
 from ppduck.values import Array
 
 Rows = npt.NDArray[np.intp]

@@ -13,15 +13,17 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
+from ppduck import notes
+from ppduck.call.linear_mask import LinearMask, Request
+from ppduck.call.roles import Roles
 from ppduck.errors import quoted
 from ppduck.kernels import copula, nearness
 from ppduck.kernels.linear import Blocks, LinearForm
 from ppduck.masks._regression import DETERMINED, refuse_few, refuse_inexact
-from ppduck.plan import normals, notes, shuffling, statistics
-from ppduck.plan import sqlbuild as sql
-from ppduck.plan.linear import LinearMask, Request
-from ppduck.plan.narrow import NarrowFrame, in_sample, sample
-from ppduck.plan.roles import Roles
+from ppduck.query import aggregates, normals
+from ppduck.query import ranks as shuffling
+from ppduck.query import tree as sql
+from ppduck.stages.narrow import NarrowFrame, in_sample, sample
 from ppduck.values import Array, Moments
 
 
@@ -104,7 +106,7 @@ class ScoreFrame(NarrowFrame):
         for i in self.scored:
             found[i] = sql.named(sql.number(0.0), self.centres[i])
         present = [sql.named(sql.call("count", self.raw[i].copy()), f"_pp_n{i}") for i in self.scored]
-        return [*found, *present, sql.named(statistics.rows(), "_pp_rows")]
+        return [*found, *present, sql.named(aggregates.rows(), "_pp_rows")]
 
     def _prepare(self, statement: sql.Statement) -> None:
         tables = ['"_pp_source"']
@@ -164,7 +166,7 @@ class ScoreFrame(NarrowFrame):
 
     def _more_moments(self) -> list[sql.Expr]:
         ranks = self._ranks()
-        return [sql.named(sql.call("list_concat", statistics.sums(ranks), statistics.products(ranks)), "_pp_ranks")]
+        return [sql.named(sql.call("list_concat", aggregates.sums(ranks), aggregates.products(ranks)), "_pp_ranks")]
 
     def _sampled(self) -> tuple[str, sql.Expr]:
         rows = sample([sql.column(name) for name in [*self.deviations, *self.noise]])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ppduck.call.arguments import Parameter, Reader, number, per_column
+from ppduck.call.ranges import Range
 from ppduck.errors import listed, near_miss, quoted
 from ppduck.masks._promises import EXTREMES_STAY
-from ppduck.plan.arguments import Parameter, Reader, number, per_column
-from ppduck.plan.ranges import Range
 
 LEAST = 1e-6  # noise of a thousandth of the standard deviation
 

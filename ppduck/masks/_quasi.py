@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ppduck.call import arguments
+from ppduck.call.arguments import Parameter
+from ppduck.call.registry import Function
+from ppduck.call.roles import refuse_reserved, resolve_columns
+from ppduck.catalogue.tables import Catalog, Column, Source
 from ppduck.errors import Faults, listed
-from ppduck.plan import arguments
-from ppduck.plan.arguments import Parameter
-from ppduck.plan.catalog import Catalog, Column, Source
-from ppduck.plan.registry import Function
-from ppduck.plan.roles import refuse_reserved, resolve_columns
 from ppduck.values import folded
 
 GROUP_ID = "group_id"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ppduck.call.linear_mask import Request
 from ppduck.errors import PpduckError, listed, quoted
 from ppduck.kernels.linear import Blocks, independent
-from ppduck.plan.linear import Request
 from ppduck.values import Array
 
 # A conf column with a smaller residual share is as good as a function of nonconf: masked, it would be itself to within

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ppduck.plan.nearness import NEAR
+from ppduck.runtime.nearness import NEAR
 
 LOW_SECURITY = 1 - NEAR
 # A model comes only so near to a column that nonconf determines; masked, it would be itself to within 3 % of its sd.

@@ -12,13 +12,18 @@ after a change of the data; what both groups of a person have in common may be a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from sqlglot import exp
 
+from ppduck.call import arguments
+from ppduck.call.arguments import Parameter
+from ppduck.call.registry import register
+from ppduck.call.roles import refuse_overlap
+from ppduck.call.udf import Udf
+from ppduck.catalogue.hash_function import refuse_another_hash
+from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, quoted
 from ppduck.kernels.anatomy import anatomized, largest_l
 from ppduck.kernels.noise import tweak_of
@@ -32,14 +37,10 @@ from ppduck.masks._quasi import (
     Named,
     at_least_two,
 )
-from ppduck.plan import arguments, keys, normals, statistics
-from ppduck.plan import sqlbuild as sql
-from ppduck.plan.arguments import Parameter
-from ppduck.plan.canary import refuse_another_hash
-from ppduck.plan.catalog import Catalog
-from ppduck.plan.registry import register
-from ppduck.plan.roles import refuse_overlap
-from ppduck.plan.whole import noise_of
+from ppduck.query import aggregates, normals
+from ppduck.query import tree as sql
+from ppduck.stages import keys
+from ppduck.stages.group_lists import noise_of
 from ppduck.values import Array, folded
 
 NAME = "anatomy_mask"
@@ -143,21 +144,21 @@ class _Anatomy:
 
     def _first_look(self) -> str:
         """Checks keys and values; answers with the tweak that all chance needs."""
-        rows, keys = statistics.rows(), statistics.rows()
+        rows, keys = aggregates.rows(), aggregates.rows()
         keyless: sql.Expr = sql.number(0)
         if self.key:
             named = sql.column("_pp_named")
-            keyless = exp.Sub(this=statistics.rows(), expression=sql.call("count", named))
+            keyless = exp.Sub(this=aggregates.rows(), expression=sql.call("count", named))
             keys = sql.call("count", exp.Distinct(expressions=[named.copy()]))
-        missing = exp.Sub(this=statistics.rows(), expression=sql.call("count", sql.column("_pp_s")))
-        digest = sql.cast(statistics.digest(sql.column("_pp_key")), "VARCHAR")
+        missing = exp.Sub(this=aggregates.rows(), expression=sql.call("count", sql.column("_pp_s")))
+        digest = sql.cast(aggregates.digest(sql.column("_pp_key")), "VARCHAR")
         check = sql.call(CHECK, sql.text(self._specification()), rows, missing, keyless, keys, digest)
         return sql.select([sql.named(check, "_pp_tweak")], '"_pp_source"')
 
     def _asked(self) -> str:
         """The groups of all rows, in the order of their sensitive values."""
         counts = sql.select(
-            [sql.column("_pp_s"), sql.named(sql.double(statistics.rows()), "_pp_n")],
+            [sql.column("_pp_s"), sql.named(sql.double(aggregates.rows()), "_pp_n")],
             '"_pp_source"',
             group=[sql.column("_pp_s")],
         )
@@ -197,7 +198,7 @@ class _Anatomy:
         columns = [
             sql.named(group.copy(), GROUP_ID),
             sql.named(value.copy(), self.sensitive),
-            sql.named(statistics.rows(), COUNT),
+            sql.named(aggregates.rows(), COUNT),
         ]
         return f'{sql.select(columns, self._joined(), group=[group, value])} ORDER BY "_pp_group" ASC, "_pp_s" ASC'
 
@@ -273,9 +274,6 @@ FUNCTION = register(
             OTHER_KNOWLEDGE,
         ),
         becomes=_becomes,
+        udfs=(Udf(CHECK, check, CHECK_TAKES, "UBIGINT"), Udf(SOLVE, solve, SOLVE_TAKES, "BIGINT[]")),
     )
 )
-UDFS: list[tuple[str, Callable[..., Any], list[str], str, Any]] = [
-    (CHECK, check, CHECK_TAKES, "UBIGINT", pa.uint64()),
-    (SOLVE, solve, SOLVE_TAKES, "BIGINT[]", pa.list_(pa.int64())),
-]

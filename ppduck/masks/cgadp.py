@@ -8,12 +8,22 @@ Muralidhar & Parsa 2002.)
 
 from __future__ import annotations
 
+from typing import Any
+
+import pyarrow as pa
+from scipy.special import ndtr
+
+from ppduck.call.registry import register
+from ppduck.call.udf import Udf
 from ppduck.masks._copula import ScoreFrame, solve, staying
 from ppduck.masks._promises import CURVES_BEYOND_RANKS, MANY_RELEASES, NO_GAIN_IN_RANKS, RANKS, REPEATED, UNUSED
-from ppduck.plan import shuffling
-from ppduck.plan import sqlbuild as sql
-from ppduck.plan.frame import linear_mask
-from ppduck.plan.registry import register
+from ppduck.query import ranks
+from ppduck.query import tree as sql
+from ppduck.stages.frame import linear_mask
+
+
+def normal_cdf(scores: Any) -> pa.Array:
+    return pa.array(ndtr(scores.to_numpy()))
 
 
 class QuantileFrame(ScoreFrame):
@@ -22,22 +32,20 @@ class QuantileFrame(ScoreFrame):
     def _kept(self, by: list[sql.Expr], value: sql.Expr) -> dict[str, sql.Expr]:
         number = sql.double(value)
         return {
-            shuffling.OUT: number,
-            shuffling.BEFORE: shuffling.neighbour("lag", by, number),
-            shuffling.NEXT: shuffling.neighbour("lead", by, number),
+            ranks.OUT: number,
+            ranks.BEFORE: ranks.neighbour("lag", by, number),
+            ranks.NEXT: ranks.neighbour("lead", by, number),
         }
 
     def _beside(self) -> list[sql.Expr]:
         """Where in its place a value falls: as evenly as Φ of its noise does."""
-        return [sql.named(sql.call(shuffling.CDF, sql.column(name)), f"_pp_w{j}") for j, name in enumerate(self.noise)]
+        return [sql.named(sql.call(ranks.CDF, sql.column(name)), f"_pp_w{j}") for j, name in enumerate(self.noise)]
 
     def _results(self) -> list[tuple[str, sql.Expr]]:
         results = []
         for j, name in enumerate(self.masked):
-            values = shuffling.on_quantiles(
-                self.places(j), "_pp_masked", self.roles.strata, name, "_pp_key", f"_pp_w{j}"
-            )
-            results.append((f"({values})", sql.column(shuffling.OUT)))
+            values = ranks.on_quantiles(self.places(j), "_pp_masked", self.roles.strata, name, "_pp_key", f"_pp_w{j}")
+            results.append((f"({values})", sql.column(ranks.OUT)))
         return results
 
 
@@ -60,6 +68,7 @@ MASK = register(
             MANY_RELEASES,
             REPEATED,
         ),
+        udfs=(Udf(ranks.CDF, normal_cdf, ("DOUBLE",), "DOUBLE", by="batches"),),
         frame=QuantileFrame,
         keeps_range=True,
         staying=staying,

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ppduck.call.linear_mask import Request
+from ppduck.call.registry import register
 from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
 from ppduck.masks._promises import EXACT, EXACT_LOSSES, MANY_RELEASES, NO_GAIN
 from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact, regression
-from ppduck.plan.frame import linear_mask
-from ppduck.plan.linear import Request
-from ppduck.plan.registry import register
+from ppduck.stages.frame import linear_mask
 from ppduck.values import Array
 
 

@@ -5,6 +5,9 @@ As egadp_mask, with the Cholesky factor of the covariance where that takes symme
 
 from __future__ import annotations
 
+from ppduck.call import arguments
+from ppduck.call.arguments import Parameter
+from ppduck.call.plain_macros import plain_macro
 from ppduck.masks import egadp
 from ppduck.masks._promises import (
     CURVES,
@@ -18,9 +21,6 @@ from ppduck.masks._promises import (
     SMALL,
     UNUSED_WITHOUT_STRATA,
 )
-from ppduck.plan import arguments
-from ppduck.plan.arguments import Parameter
-from ppduck.plan.plain import plain_macro
 
 MACRO = plain_macro(
     "egadp_plain",

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ppduck.call.linear_mask import Request
+from ppduck.call.registry import register
 from ppduck.kernels.linear import Blocks, LinearForm, root
 from ppduck.masks._promises import APPROXIMATE, EXTREMES_DRAWN_ANEW, LINEAR_LOSSES
 from ppduck.masks._regression import regression
-from ppduck.plan.frame import linear_mask
-from ppduck.plan.linear import Request
-from ppduck.plan.registry import register
+from ppduck.stages.frame import linear_mask
 
 
 def solve(blocks: Blocks, request: Request) -> LinearForm:

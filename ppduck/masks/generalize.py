@@ -14,19 +14,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from sqlglot import exp
 
+from ppduck.call import arguments
+from ppduck.call.arguments import Parameter
+from ppduck.call.registry import register
+from ppduck.call.roles import refuse_overlap
+from ppduck.call.udf import Udf
+from ppduck.catalogue.tables import Catalog, Column
 from ppduck.errors import Faults, quoted
 from ppduck.kernels import mondrian
 from ppduck.kernels.mondrian import Cells, Rule
 from ppduck.masks._quasi import GROUP_ID, INTERSECTED, OTHER_KNOWLEDGE, QI, GroupingMask, Named, at_least_two
-from ppduck.plan import arguments, statistics
-from ppduck.plan import sqlbuild as sql
-from ppduck.plan.arguments import Parameter
-from ppduck.plan.catalog import Catalog, Column
-from ppduck.plan.registry import register
-from ppduck.plan.roles import refuse_overlap
+from ppduck.query import aggregates
+from ppduck.query import tree as sql
 from ppduck.values import Array
 
 NAME, SOLVE = "generalize_mask", "ppduck_generalize"
@@ -141,7 +142,7 @@ class _Generalization:
         used = [sql.named(sql.column(column.name), f"_pp_q{j}") for j, column in enumerate(self.qi)]
         used += [sql.named(sql.column(column.name), "_pp_s") for column in self.sensitive]
         group = [sql.number(i) for i in range(1, len(used) + 1)]
-        return sql.select([*used, sql.named(statistics.rows(), "_pp_n")], '"_pp_source"', group=group)
+        return sql.select([*used, sql.named(aggregates.rows(), "_pp_n")], '"_pp_source"', group=group)
 
     def _cells(self) -> str:
         """Cells with the rank of each of their values among those of its column, from 1."""
@@ -357,6 +358,6 @@ FUNCTION = register(
             OTHER_KNOWLEDGE,
         ),
         becomes=_becomes,
+        udfs=(Udf(SOLVE, solve, TAKES, "BIGINT[]"),),
     )
 )
-UDF = (SOLVE, solve, TAKES, "BIGINT[]", pa.list_(pa.int64()))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ppduck.call.arguments import Parameter, flag
+from ppduck.call.linear_mask import Request
+from ppduck.call.registry import register
 from ppduck.kernels.linear import Blocks, LinearForm, root
 from ppduck.masks._level import LEVEL, MORE_NOISE, NOISE_LOSSES, check_level
-from ppduck.plan.arguments import Parameter, flag
-from ppduck.plan.frame import linear_mask
-from ppduck.plan.linear import Request
-from ppduck.plan.registry import register
+from ppduck.stages.frame import linear_mask
 
 
 def solve(blocks: Blocks, request: Request) -> LinearForm:

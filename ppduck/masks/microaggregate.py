@@ -9,20 +9,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from ppduck.call import arguments
+from ppduck.call.arguments import MisreadError, Parameter
+from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.registry import register
+from ppduck.call.roles import Roles
+from ppduck.call.udf import Udf
 from ppduck.errors import listed, near_miss, quoted
 from ppduck.kernels import microaggregation
 from ppduck.kernels.threads import one_thread
 from ppduck.masks._promises import UNUSED
-from ppduck.plan import arguments, statistics
-from ppduck.plan import sqlbuild as sql
-from ppduck.plan.arguments import MisreadError, Parameter
-from ppduck.plan.nearness import judge_values
-from ppduck.plan.numeric import NumericMask
-from ppduck.plan.registry import register
-from ppduck.plan.roles import Roles
-from ppduck.plan.whole import GIVES, TAKES, Told, WholeFrame, flattened, whole_mask
+from ppduck.query import aggregates
+from ppduck.query import tree as sql
+from ppduck.runtime.nearness import judge_values
+from ppduck.stages.group_lists import GIVES, TAKES, Told, WholeFrame, flattened, whole_mask
 from ppduck.values import Array, folded
 
 SOLVE = "ppduck_microaggregate"
@@ -64,7 +65,7 @@ class GroupFrame(WholeFrame):
 
     def _distinct_keys(self) -> sql.Expr:
         """There is no chance in it, so that rows may share a key."""
-        return statistics.rows()
+        return aggregates.rows()
 
 
 def _sets(names: list[str], variables: int | str | list[list[str]], roles: Roles) -> list[list[str]]:
@@ -154,6 +155,6 @@ MASK = register(
         parameters=PARAMETERS,
         keeps_range=True,
         remedy="a larger k, shuffle_mask, or pram_mask if the column is a category",
+        udfs=(Udf(SOLVE, solve, TAKES, GIVES),),
     )
 )
-UDF = (SOLVE, solve, TAKES, GIVES, pa.list_(pa.float64()))

@@ -16,20 +16,21 @@ import numpy as np
 from scipy.linalg import lapack
 from sqlglot import exp
 
+from ppduck.call import arguments
+from ppduck.call.arguments import MisreadError, Parameter
+from ppduck.call.linear_mask import Request
+from ppduck.call.ranges import Range
+from ppduck.call.registry import register
 from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks, LinearForm, independent, regress, scaled_noise
 from ppduck.masks._level import check_columns
 from ppduck.masks._promises import EXTREMES, MANY_RELEASES, REPEATED, SHAPE, SMALL, UNUSED, VALUES_RELEASED
 from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact
 from ppduck.masks._security import LEARNT
-from ppduck.plan import arguments, shuffling
-from ppduck.plan import sqlbuild as sql
-from ppduck.plan.arguments import MisreadError, Parameter
-from ppduck.plan.frame import linear_mask
-from ppduck.plan.linear import Request
-from ppduck.plan.ranges import Range
-from ppduck.plan.registry import register
-from ppduck.plan.relations import RelationFrame
+from ppduck.query import ranks
+from ppduck.query import tree as sql
+from ppduck.stages.frame import linear_mask
+from ppduck.stages.relation import UDFS, RelationFrame
 from ppduck.values import Array
 
 # û and products of it that add less to what the form has already are left out: they would only cost digits.
@@ -163,8 +164,8 @@ class MethodFrame(RelationFrame):
         for j, name in enumerate(self.masked):
             alias = f"_pp_e{j}"
             statement.step(alias, self._shuffled("_pp_masked", f"_pp_r{j}", f"_pp_e{j}"), materialized=True)
-            tables.append(f'JOIN "{alias}" USING ("{shuffling.ROW}")')
-            residual = sql.column(shuffling.OUT, alias)
+            tables.append(f'JOIN "{alias}" USING ("{ranks.ROW}")')
+            residual = sql.column(ranks.OUT, alias)
             if self.given.get("extra_noise"):
                 residual = sql.product(residual, sql.column(f"_pp_q{j}"))
             columns.append(sql.named(sql.total([sql.column(f"_pp_u{j}", "_pp_masked"), residual]), name))
@@ -183,7 +184,7 @@ class MethodFrame(RelationFrame):
         return sql.joined('"_pp_masked"', '"_pp_stretch"', on)
 
     def _shuffled(self, table: str, value: str, along: str) -> str:
-        return shuffling.shuffled(table, self.roles.strata, value, along, "_pp_key")
+        return ranks.shuffled(table, self.roles.strata, value, along, "_pp_key")
 
     def _beside(self) -> list[sql.Expr]:
         if self.variant < 3:
@@ -203,7 +204,7 @@ class MethodFrame(RelationFrame):
         if self.variant in (1, 3):
             return [(f'"{table}"', sql.column(name)) for name in self.masked]
         return [
-            (f"({self._shuffled(table, f'_pp_x{j}', name)})", sql.column(shuffling.OUT))
+            (f"({self._shuffled(table, f'_pp_x{j}', name)})", sql.column(ranks.OUT))
             for j, name in enumerate(self.masked)
         ]
 
@@ -262,6 +263,7 @@ MASK = linear_mask(
     ),
     check=check_extra_noise,
     frame=MethodFrame,
+    udfs=UDFS,
     permutes=lambda given: given.get("variant", 1) in (2, 4),
     explaining=explaining,
     remedy="extra_noise, or fewer columns in nonconf",

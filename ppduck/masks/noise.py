@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ppduck.call.linear_mask import Request
+from ppduck.call.registry import register
 from ppduck.kernels.linear import Blocks, LinearForm
 from ppduck.masks._level import LEVEL, MORE_NOISE, NOISE_LOSSES, check_level
-from ppduck.plan.frame import linear_mask
-from ppduck.plan.linear import Request
-from ppduck.plan.registry import register
+from ppduck.stages.frame import linear_mask
 
 
 def solve(blocks: Blocks, request: Request) -> LinearForm:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
+from ppduck.call import arguments
+from ppduck.call.arguments import Parameter
+from ppduck.call.ranges import Range
+from ppduck.call.registry import register
+from ppduck.call.udf import Udf
 from ppduck.errors import quoted
 from ppduck.kernels import onn
 from ppduck.kernels.nearness import correlation
 from ppduck.kernels.threads import one_thread
 from ppduck.masks._promises import UNUSED
-from ppduck.plan import arguments
-from ppduck.plan.arguments import Parameter
-from ppduck.plan.nearness import judge_values
-from ppduck.plan.ranges import Range
-from ppduck.plan.registry import register
-from ppduck.plan.whole import GIVES, TAKES, Told, WholeFrame, flattened, whole_mask
+from ppduck.runtime.nearness import judge_values
+from ppduck.stages.group_lists import GIVES, TAKES, Told, WholeFrame, flattened, whole_mask
 from ppduck.values import Array
 
 SOLVE = "ppduck_onn"
@@ -137,6 +137,6 @@ MASK = register(
         ),
         parameters=PARAMETERS,
         remedy="fewer partitions, or another mask: values that repeat fill parts, and small parts are learnt",
+        udfs=(Udf(SOLVE, solve, TAKES, GIVES),),
     )
 )
-UDF = (SOLVE, solve, TAKES, GIVES, pa.list_(pa.float64()))

@@ -9,21 +9,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 from sqlglot import exp
 
+from ppduck.call import arguments
+from ppduck.call.arguments import Parameter
+from ppduck.call.ranges import Range
+from ppduck.call.registry import register
+from ppduck.call.udf import Udf
 from ppduck.errors import Faults, quoted
 from ppduck.kernels import nearness
 from ppduck.kernels.rank_swapping import FEWEST_PLACES, SHORTEST_REACH, swapped
 from ppduck.masks._promises import UNUSED, VALUES_RELEASED
-from ppduck.plan import arguments, shuffling
-from ppduck.plan import sqlbuild as sql
-from ppduck.plan.arguments import Parameter
-from ppduck.plan.look import QUERY
-from ppduck.plan.nearness import Judge
-from ppduck.plan.ranges import Range
-from ppduck.plan.registry import register
-from ppduck.plan.whole import WITHOUT, Told, WholeFrame, noise_of, whole_mask
+from ppduck.query import ranks as shuffling
+from ppduck.query import tree as sql
+from ppduck.runtime.nearness import Judge
+from ppduck.stages.group_lists import WITHOUT, Told, WholeFrame, noise_of, whole_mask
+from ppduck.stages.look import QUERY
 from ppduck.values import Array, folded
 
 SOLVE = "ppduck_swapped_places"
@@ -161,6 +162,6 @@ MASK = register(
         without=(*WITHOUT, "round"),
         permutes=True,
         remedy="a longer reach, shuffle_mask, or pram_mask if the column is a category",
+        udfs=(Udf(SOLVE, solve, TAKES, GIVES),),
     )
 )
-UDF = (SOLVE, solve, TAKES, GIVES, pa.list_(pa.int64()))

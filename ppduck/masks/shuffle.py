@@ -8,6 +8,7 @@ Muralidhar & Sarathy 2006.)
 
 from __future__ import annotations
 
+from ppduck.call.registry import register
 from ppduck.masks._copula import ScoreFrame, solve, staying
 from ppduck.masks._promises import (
     CURVES_BEYOND_RANKS,
@@ -18,12 +19,11 @@ from ppduck.masks._promises import (
     UNUSED,
     VALUES_RELEASED,
 )
-from ppduck.plan import shuffling
-from ppduck.plan import sqlbuild as sql
-from ppduck.plan.frame import linear_mask
-from ppduck.plan.registry import register
+from ppduck.query import ranks
+from ppduck.query import tree as sql
+from ppduck.stages.frame import linear_mask
 
-OUT = sql.column(shuffling.OUT)
+OUT = sql.column(ranks.OUT)
 
 
 class ShuffleFrame(ScoreFrame):
@@ -32,7 +32,7 @@ class ShuffleFrame(ScoreFrame):
     def _results(self) -> list[tuple[str, sql.Expr]]:
         by = self.roles.strata
         return [
-            (f"({shuffling.shuffled('_pp_masked', by, f'_pp_x{j}', name, '_pp_key', self.places(j))})", OUT)
+            (f"({ranks.shuffled('_pp_masked', by, f'_pp_x{j}', name, '_pp_key', self.places(j))})", OUT)
             for j, name in enumerate(self.masked)
         ]
 

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from ppduck.call.arguments import Parameter, number, per_column
+from ppduck.call.linear_mask import Request
+from ppduck.call.ranges import Range
+from ppduck.call.registry import register
 from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks, LinearForm
 from ppduck.masks._level import LEVEL, check_columns, level_up_to
 from ppduck.masks._promises import EXACT, EXACT_LOSSES, MANY_RELEASES
 from ppduck.masks._regression import regression
 from ppduck.masks.egadp import orthogonal_form
-from ppduck.plan.arguments import Parameter, number, per_column
-from ppduck.plan.frame import linear_mask
-from ppduck.plan.linear import Request
-from ppduck.plan.ranges import Range
-from ppduck.plan.registry import register
+from ppduck.stages.frame import linear_mask
 from ppduck.values import Array
 
 # Eigenvalues of Σee below this share of the largest of Σr count as zero: such noise would hide nothing.

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ppduck.plan.arguments import Parameter
-from ppduck.plan.numeric import NumericMask
-from ppduck.plan.registry import Function, PlainMacro, functions
-from ppduck.randomized.mechanism import RandomizingMask
+from ppduck.call.arguments import Parameter
+from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.registry import Function, PlainMacro, functions
+from ppduck.designs.mechanism import RandomizingMask
 from ppduck.shell.names import Chain, Names, Relation, chain, in_quotes
 from ppduck.shell.scan import Bracket, Place, first_statement, name_of, scan
 

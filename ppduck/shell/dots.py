@@ -8,10 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from ppduck.call.registry import functions
 from ppduck.errors import listed, near_miss, quoted
 from ppduck.help import page
-from ppduck.plan.qualified import qualified
-from ppduck.plan.registry import functions
+from ppduck.query.whole_names import qualified
 from ppduck.shell.results import MODES
 from ppduck.shell.scripts import read_script
 from ppduck.shell.session import Session

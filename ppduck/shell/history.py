@@ -10,7 +10,7 @@ from pathlib import Path
 
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
-from ppduck.plan.registry import functions
+from ppduck.call.registry import functions
 from ppduck.shell.streams import complain
 
 _GAP = r"(?:\s|--[^\n]*\n|/\*.*?\*/)+"  # what may stand between two words

@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 
-from ppduck.plan.qualified import qualified
-from ppduck.plan.registry import functions
+from ppduck.call.registry import functions
+from ppduck.query.whole_names import qualified
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _RAW_IN_A_LITERAL = re.compile(r'[^\s("][^."]*')

@@ -18,7 +18,7 @@ from prompt_toolkit.lexers import DynamicLexer, Lexer, PygmentsLexer
 from pygments.lexers.sql import SqlLexer
 
 import ppduck
-from ppduck.plan.registry import functions
+from ppduck.call.registry import functions
 from ppduck.shell import dots
 from ppduck.shell.completion import offers
 from ppduck.shell.history import history

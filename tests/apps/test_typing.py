@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 import ppduck
-from ppduck import errors, extension, gate
+from ppduck import errors
+from ppduck.extension import connections
+from ppduck.gate import verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = """
@@ -71,7 +73,7 @@ def test_functions_tell_their_types_and_every_parameter(name: str) -> None:
     assert all(parameter in told for parameter in signature.parameters)
 
 
-@pytest.mark.parametrize("module", [ppduck, errors, extension, gate], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [ppduck, errors, connections, verdict], ids=lambda module: module.__name__)
 def test_the_examples_in_docstrings_run(module: object) -> None:
     found = doctest.testmod(module)  # type: ignore[arg-type]
     assert found.attempted > 0

@@ -7,9 +7,9 @@ from typing import Any
 import duckdb
 import pytest
 
+from ppduck.call.registry import functions
 from ppduck.dbt.rules import LATER, literal, masks, read_rule, roles_of
 from ppduck.errors import PpduckError
-from ppduck.plan.registry import functions
 from tests.one_connection import con, loaded  # noqa: F401
 
 

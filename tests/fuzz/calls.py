@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ppduck.plan.arguments import Parameter, Reader
-from ppduck.plan.registry import Function, functions
+from ppduck.call.arguments import Parameter, Reader
+from ppduck.call.registry import Function, functions
 from tests.fuzz.tables import Table, literal, quoted
 
 NONSENSE = (

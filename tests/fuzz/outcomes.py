@@ -9,8 +9,8 @@ from typing import Any
 
 import duckdb
 
-from ppduck.plan.numeric import NumericMask
-from ppduck.randomized.mechanism import RandomizingMask
+from ppduck.call.numeric_mask import NumericMask
+from ppduck.designs.mechanism import RandomizingMask
 from tests.fuzz.calls import Call
 from tests.fuzz.tables import quoted
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ppduck.kernels.noise import KeyedNoise
 from ppduck.kernels.rank_swapping import SHORTEST_REACH, swapped
-from tests.assess.census import rank_swapped
+from tests.census import rank_swapped
 
 
 def noise(seed: int) -> KeyedNoise:

@@ -6,8 +6,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from ppduck.plan.numeric import NumericMask
-from ppduck.plan.registry import functions
+from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.registry import functions
 from tests.laws import assert_same_moments, insert, matrix, random_table, residuals
 
 pytestmark = pytest.mark.core

@@ -6,9 +6,9 @@ import duckdb
 import numpy as np
 import pytest
 
+from ppduck.call.linear_mask import Request
 from ppduck.kernels.linear import Blocks
 from ppduck.masks import gadp
-from ppduck.plan.linear import Request
 from ppduck.values import Moments
 from tests.laws import insert, matrix, moments_apart, random_table
 from tests.masks.examples import two_columns

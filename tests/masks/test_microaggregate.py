@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ppduck.errors import PpduckWarning
 from ppduck.kernels import microaggregation
-from tests.assess.census import COLUMNS
+from tests.census import COLUMNS
 from tests.laws import insert, matrix
 
 pytestmark = pytest.mark.core

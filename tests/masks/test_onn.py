@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ppduck.errors import PpduckWarning
-from tests.assess.census import COLUMNS
+from tests.census import COLUMNS
 from tests.laws import insert, matrix
 
 pytestmark = pytest.mark.core

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.assess.census import COLUMNS
+from tests.census import COLUMNS
 from tests.laws import insert, matrix
 
 pytestmark = pytest.mark.core

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from ppduck.plan.registry import functions
+from ppduck.call.registry import functions
 from ppduck.shell.completion import offers
 from ppduck.shell.names import Names
 

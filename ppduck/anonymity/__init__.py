@@ -1,0 +1,1 @@
+"""How well groups of alike rows hide a person."""

@@ -1,0 +1,1 @@
+"""Association, independence, loglinear models and rules, of tables that may be randomized."""

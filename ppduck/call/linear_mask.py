@@ -1,0 +1,95 @@
+"""What a linear mask is: its parameters, the terms it has, its solve, its promises.
+
+Y = c + S·B + X·G + V·A row by row. A mask says which of the terms it has and solves for them from
+the moments of [S, X, V]; the frame writes the statement around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from ppduck.call.numeric_mask import NumericMask
+from ppduck.errors import Faults, PpduckError
+from ppduck.kernels.linear import Blocks, LinearForm, independent
+from ppduck.notes import Note
+from ppduck.values import Array
+
+Span = Literal["none", "own", "all"]
+Weighing = Literal["none", "warned", "each", "all"]
+
+
+def _nothing() -> Array:
+    return np.empty(0)
+
+
+def all_of_s(blocks: Blocks) -> list[int]:
+    return independent(blocks.ss)
+
+
+@dataclass(frozen=True)
+class LinearMask(NumericMask):
+    """A mask in the linear frame: which terms it has, and how it solves for them."""
+
+    solve: Callable[[Blocks, Request], LinearForm]
+    reads_x: Span
+    reads_v: Span
+    needs_noise: Callable[[dict[str, Any]], bool]  # whether the solve needs the moments of V too
+    explaining: Callable[[Blocks], list[int]] = all_of_s  # the terms that X is regressed on
+    # The share of values of each column that stay, beyond chance, where more is known of it than the moments tell.
+    staying: Callable[[Blocks, Request, LinearForm], Array] | None = None
+    # How a row that dominates X is judged: not at all, column by column (refused, or at most warned of), or in all
+    # terms of [S, X] together.
+    weighs_x: Callable[[dict[str, Any]], Weighing] = lambda given: "all"
+    exact: Callable[[dict[str, Any]], bool] = lambda given: True  # whether it promises moments to rounding
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a solve has to know of the call: names for messages, and the mask's own parameters."""
+
+    function: str
+    table: str
+    group: str | None
+    conf: list[str]
+    features: list[str]
+    parameters: dict[str, Any]
+    measured: list[str] = field(default_factory=list)  # the features that are numbers and not levels, and conf
+    ranks: Array = field(default_factory=_nothing)  # sums of products of ranks, for the masks that work on ranks
+    sample: Array = field(default_factory=_nothing)  # some rows of the form's terms, one after the other
+    heavy: frozenset[int] = frozenset()  # terms of S of which a single row makes up much
+    query: int = 0  # the number of the query, of which the same is said only once
+
+    @property
+    def where(self) -> str:
+        return f" in the group {self.group}" if self.group else ""
+
+    def faults(self) -> Faults:
+        return Faults(self.function, self.table)
+
+    def refuse(self, fault: str) -> PpduckError:
+        return self.faults().refuse(fault)
+
+    def note(self, sentence: str, column: str, figure: str, size: float) -> Note:
+        """What is to be said of a column beside its masked values."""
+        return Note(self.faults().where, sentence, column, figure, size, self.group, self.query)
+
+    def per_column(self, name: str) -> Array:
+        """A parameter that may be one number or {column: number}, as one number a column."""
+        value = self.parameters[name]
+        return np.array([value[column] if isinstance(value, dict) else value for column in self.conf], dtype=float)
+
+
+def flatten(mask: LinearMask, form: LinearForm) -> list[float]:
+    """A form as the list that the projection reads: for each masked column its terms in order."""
+    result: list[float] = []
+    for j, intercept in enumerate(form.intercept):
+        result.append(float(intercept))
+        result += form.on_s[:, j].tolist()
+        for span, block in ((mask.reads_x, form.on_x), (mask.reads_v, form.on_v)):
+            own = j % len(block)  # a form may go round its columns more than once
+            result += {"none": [], "own": [float(block[own, j])], "all": block[:, j].tolist()}[span]
+    return result

@@ -1,0 +1,384 @@
+"""What the planner reads before a query: which columns a source has, and the levels of its categories.
+
+The planner looks through a cursor of its own. A cursor sees neither temporary objects nor what an
+open transaction has not committed, so a source may be unknown here and still run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Protocol
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ppduck.catalogue.rehearsal import read_through
+from ppduck.errors import Faults, PpduckError, UnreadError, near_miss, quoted
+from ppduck.query import tree as sql
+from ppduck.query.whole_names import foreign
+from ppduck.values import folded
+
+_INTEGERS = {
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+}  # fmt: skip
+_FRACTIONS = {"FLOAT", "DOUBLE"}
+_LOOK_AHEAD = 10_000
+_ROWS_PER_LEVEL = 3  # a text with fewer rows a level is a name, not a category
+_SMALL_PART = 0.25
+_NOISE_COLUMNS = 5
+_MISSING = re.compile(r"Table with name \"?(?P<name>.*?)\"? does not exist!")
+_UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+
+class Reader(Protocol):
+    """The little that the planner asks of a DuckDB cursor."""
+
+    def execute(self, query: str, parameters: object = ...) -> Any: ...
+
+    def extract_statements(self, query: str) -> list[Any]: ...
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the catalogue describes it."""
+
+    name: str
+    type: str  # empty where the planner cannot see it
+
+    @property
+    def is_integer(self) -> bool:
+        return self.type in _INTEGERS
+
+    @property
+    def is_decimal(self) -> bool:
+        return self.type.startswith("DECIMAL")
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.is_integer or self.is_decimal or self.type in _FRACTIONS
+
+    @property
+    def is_boolean(self) -> bool:
+        return self.type == "BOOLEAN"
+
+    @property
+    def is_enum(self) -> bool:
+        return self.type.startswith("ENUM")
+
+    @property
+    def is_category(self) -> bool:
+        return self.type == "VARCHAR" or self.is_enum
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a mask reads: SQL for a FROM clause, and what is known of it."""
+
+    label: str
+    sql: str
+    columns: tuple[Column, ...] | None  # None where the planner cannot see it
+    has_rowid: bool = False
+    repeatable: bool = True  # reading it twice in one statement gives the same rows
+    row_type: str = ""  # names and types of all columns, as DuckDB writes them
+    trouble: str = ""  # what DuckDB said when it could not be described
+
+    @cached_property
+    def by_folded_name(self) -> dict[str, Column]:
+        return {folded(column.name): column for column in self.columns or ()}
+
+    def find(self, name: str) -> Column | None:
+        """The column of that name, found as DuckDB finds it: whatever the case."""
+        return self.by_folded_name.get(folded(name))
+
+    def column(self, name: str) -> Column:
+        """The column of that name; of one that the planner cannot see, without its type."""
+        return self.find(name) or Column(name, "")
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where a table or view is, and the statement that made it, if it is a view."""
+
+    database: str
+    schema: str
+    name: str
+    created: str | None
+
+    @property
+    def sql(self) -> str:
+        return ".".join(sql.render(sql.name(part)) for part in (self.database, self.schema, self.name))
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The database as one connection's planner sees it."""
+
+    reader: Reader
+    # Levels that were read while this call is planned: a view is planned several times on the way.
+    read_levels: dict[tuple[str, str, int], list[str] | None] = field(default_factory=dict)
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of an expression of ppduck's."""
+        return self.reader.execute(f"SELECT {expression}").fetchone()[0]
+
+    def constant(self, expression: str) -> Any:
+        """The value of an argument that is no plain literal; a call may be planned several times and must agree."""
+        first, second = (self.evaluate(foreign(expression)) for _ in range(2))
+        if repr(first) != repr(second):  # NaN is not equal to itself
+            raise PpduckError(f"ppduck: an argument must be constant, and {expression} is not.")
+        return first
+
+    def source(self, function: str, given: str) -> Source:
+        """Reads ``tbl``: a name, a file, or a parenthesised SELECT."""
+        faults = Faults(function)
+        stripped = given.strip()
+        if stripped.startswith("("):
+            return self._select(faults, stripped)
+        name = _table_name(stripped)
+        candidates = [name] if name else []
+        if name is None or "." in stripped or "/" in stripped:
+            candidates.append(sql.render(exp.to_identifier(stripped, quoted=True)))
+        troubles = []
+        for candidate in candidates:
+            try:
+                source = self._described(stripped, candidate)
+            except UnreadError as error:
+                troubles.append(_trouble(faults, stripped, candidate, error))
+            else:
+                self._read_through(faults, source)
+                return source
+        if name is None and not re.fullmatch(r"[^\s;()]+\.[^\s;()]+", stripped):
+            raise faults.refuse(
+                f"tbl must be one table or view, a file, or a parenthesised SELECT; {stripped!r} is none of these."
+            )
+        # It may be a stream, which can be read once only.
+        return Source(stripped, candidates[0], None, repeatable=False, trouble=next(filter(None, troubles), ""))
+
+    def columns_of(self, source: Source) -> tuple[Column, ...]:
+        """The columns of a source, asked anew: views are planned again on the way."""
+        return self._columns(source.sql)
+
+    def tables(self) -> list[str]:
+        query = (
+            "SELECT table_name FROM duckdb_tables() WHERE NOT internal "
+            "UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        )
+        return [row[0] for row in self.reader.execute(query).fetchall()]
+
+    def unseen(self, source: Source, remedy: str = "name every column to use: conf := […], nonconf := […].") -> str:
+        """What to say of a table that is missing here, or only invisible from here."""
+        why = f" {source.trouble}" if source.trouble else near_miss(source.label, self.tables())
+        return (
+            f"the planner cannot see {quoted(source.label)}.{why} If it is a temporary table, a data frame or "
+            f"not yet committed, {remedy}"
+        )
+
+    def levels(self, source: Source, column: Column, at_most: int) -> list[str] | None:
+        """The distinct values of a category as texts, in the order of their type; None where there are more."""
+        name = sql.column(column.name)
+        if column.is_enum:
+            found = self.evaluate(f"enum_range(NULL::{column.type})")
+            return list(found) if len(found) <= at_most else None
+        wanted = (source.sql, column.name, at_most)
+        if wanted not in self.read_levels:
+            self.read_levels[wanted] = self._read_levels(source, name, at_most)
+        return self.read_levels[wanted]
+
+    def _read_levels(self, source: Source, name: sql.Expr, at_most: int) -> list[str] | None:
+        query = sql.select([sql.named(name, "level")], source.sql, where=sql.present([name]))
+        distinct = f"SELECT DISTINCT level FROM ({query}) LIMIT {at_most + 1}"
+        rows = self.reader.execute(f"SELECT CAST(level AS VARCHAR) FROM ({distinct}) ORDER BY level").fetchall()
+        return [row[0] for row in rows] if len(rows) <= at_most else None
+
+    def counts(self, source: Source, column: Column, levels: Sequence[str | None]) -> list[int]:
+        """How many rows have each of these levels."""
+        name = sql.column(column.name)
+        query = sql.select([sql.named(sql.cast(name, "VARCHAR"), "level")], source.sql)
+        rows = self.reader.execute(f"SELECT level, count(*) FROM ({query}) GROUP BY level").fetchall()
+        counts = dict(rows)
+        return [counts.get(level, 0) for level in levels]
+
+    def as_type(self, value: object, type_: str) -> str | None:
+        """A value as the text that a type gives it; None where the type has no such value."""
+        if isinstance(value, (float, Decimal)) and Column("", type_).is_integer and value % 1:
+            return None  # a cast would round it
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        query = f"SELECT CAST(TRY_CAST(CAST(? AS VARCHAR) AS {type_}) AS VARCHAR)"
+        found = self.reader.execute(query, [text]).fetchone()[0]
+        return None if found is None else str(found)
+
+    def homes(self, name: str) -> list[Home]:
+        """Where a table or view of that name is, as far as the planner can see; the most likely place first."""
+        *places, own = _parts(name)
+        query = (
+            "SELECT database_name, schema_name, name, created FROM ("
+            "SELECT database_name, schema_name, view_name AS name, sql AS created FROM duckdb_views() "
+            "WHERE NOT internal "
+            "UNION ALL SELECT database_name, schema_name, table_name, NULL FROM duckdb_tables() WHERE NOT internal) "
+            "WHERE lower(name) = lower(?) "
+            "ORDER BY database_name = current_database() DESC, schema_name = current_schema() DESC"
+        )
+        rows = self.reader.execute(query, [own]).fetchall()
+        found = [Home(*row) for row in rows if folded(row[2]) == folded(own)]
+        where = [folded(place) for place in places]
+        if len(where) == 2:
+            return [home for home in found if [folded(home.database), folded(home.schema)] == where]
+        if len(where) == 1:
+            own_schemas = [home for home in found if folded(home.schema) == where[0]]
+            return own_schemas or [home for home in found if folded(home.database) == where[0]]
+        return found
+
+    def home(self, name: str) -> Home | None:
+        """Where a name leads to; None where it leads nowhere, or where only the search path could tell."""
+        homes = self.homes(name)
+        if len(homes) > 1 and len(_parts(name)) < 3:
+            here = self.reader.execute("SELECT current_database(), current_schema()").fetchone()
+            homes = [home for home in homes if (home.database, home.schema) == here or "." in name]
+            homes = homes if len(homes) == 1 else []
+        return homes[0] if homes else None
+
+    def few_valued(self, source: Source, columns: Sequence[Column], at_most: int) -> dict[str, list[str]]:
+        """Which of these categories have few levels, and which levels; a short look rules names out."""
+        texts = [column for column in columns if not column.is_enum]
+        crowded: set[str] = set()
+        if texts:
+            rows, seen = self._seen(source, texts)
+            most = min(at_most, rows / _ROWS_PER_LEVEL)
+            crowded = {text.name for text, count in zip(texts, seen, strict=True) if count > most}
+        found = {}
+        for column in columns:
+            levels = None if column.name in crowded else self.levels(source, column, at_most)
+            if levels is not None:
+                found[column.name] = levels
+        return found
+
+    def with_null(self, source: Source, columns: Sequence[Column]) -> frozenset[str]:
+        """Those of the columns that hold NULL."""
+        if not columns:
+            return frozenset()
+        held = [sql.call("bool_or", sql.column(column.name).is_(exp.null())) for column in columns]
+        found = self.reader.execute(sql.select(held, source.sql)).fetchone()
+        return frozenset(column.name for column, null in zip(columns, found, strict=True) if null)
+
+    def many_valued(self, source: Source, columns: Sequence[Column], above: int, at_most: int) -> list[str]:
+        """Which of these categories, all with more levels than ``above``, are categories still, and no names."""
+        texts = [column for column in columns if not column.is_enum]
+        rows, seen = self._seen(source, texts) if texts else (0, [])
+        most = min(at_most, rows / _ROWS_PER_LEVEL)
+        names = {text.name for text, count in zip(texts, seen, strict=True) if count > most or rows < above}
+        return [column.name for column in columns if column.name not in names]
+
+    def _seen(self, source: Source, texts: Sequence[Column]) -> tuple[int, list[int]]:
+        """How many rows a short look sees, and how many levels of each column."""
+        counts = [sql.call("count", exp.Distinct(expressions=[sql.column(text.name)])) for text in texts]
+        head = f"(SELECT * FROM {source.sql} LIMIT {_LOOK_AHEAD})"
+        rows, *seen = self.reader.execute(sql.select([sql.call("count", exp.Star()), *counts], head)).fetchone()
+        return rows, seen
+
+    def about_how_many_rows(self, source: Source) -> int | None:
+        """What the catalogue says of a table; None for a view or a file, of which only a look would tell."""
+        query = "SELECT max(estimated_size) FROM duckdb_tables() WHERE lower(table_name) = lower(?)"
+        found: int | None = self.reader.execute(query, [_parts(source.sql)[-1]]).fetchone()[0]
+        return found
+
+    def fits_in_memory(self, source: Source) -> bool:
+        """Whether all rows of a source, some eight bytes a value, take a small part of the memory limit."""
+        if not source.repeatable:
+            return True  # it is kept already
+        rows = self.about_how_many_rows(source)
+        if rows is None:
+            return False
+        limit = _bytes(self.evaluate("current_setting('memory_limit')"))
+        return bool(rows * (len(source.columns or ()) + _NOISE_COLUMNS) * 8 < limit * _SMALL_PART)
+
+    def _select(self, faults: Faults, text: str) -> Source:
+        inner = text[1:-1].strip()
+        try:
+            statements = self.reader.extract_statements(inner) if text.endswith(")") else []
+            ok = len(statements) == 1 and statements[0].type.name == "SELECT" and ";" not in inner[-1:]
+        except UnreadError:
+            ok = False
+        if not ok:
+            raise faults.refuse(f"tbl must hold exactly one SELECT between its parentheses; got {text!r}.")
+        own = foreign(text)
+        try:
+            columns = self._columns(own)
+        except UnreadError as error:
+            return Source(text, own, None, repeatable=False, trouble=_trouble(faults, text, text, error))
+        source = Source(text, own, columns, repeatable=False, row_type=self._row_type(own))
+        self._read_through(faults, source)
+        return source
+
+    def _read_through(self, faults: Faults, source: Source) -> None:
+        """Once for a call, unless a table has the rows already."""
+        wanted = (source.sql, "*", 0)
+        if not source.has_rowid and wanted not in self.read_levels:
+            read_through(self.reader, faults, source.label, source.sql)
+            self.read_levels[wanted] = None
+
+    def _described(self, label: str, name: str) -> Source:
+        columns = self._columns(name)
+        own_rowid = any(folded(column.name) == "rowid" for column in columns)
+        has_rowid = not own_rowid and self._runs(f"SELECT rowid FROM {name} LIMIT 0")
+        return Source(label, name, columns, has_rowid, has_rowid or self._is_file(name), self._row_type(name))
+
+    def _columns(self, source: str) -> tuple[Column, ...]:
+        rows = self.reader.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+        # Constraints are left aside: an open transaction may have replaced the table by one without them.
+        return tuple(Column(name, type_) for name, type_, *_ in rows)
+
+    def _row_type(self, source: str) -> str:
+        described = self.reader.execute(f'DESCRIBE SELECT "_pp_row" FROM {source} AS "_pp_row"').fetchone()
+        return str(described[1])
+
+    def _is_file(self, name: str) -> bool:
+        """Whether a name that can be read is no catalogue entry: then it is a file."""
+        return folded(_parts(name)[-1]) not in {folded(table) for table in self.tables()}
+
+    def _runs(self, query: str) -> bool:
+        try:
+            self.reader.execute(query)
+        except UnreadError as error:
+            if not error.unseen:
+                raise
+            return False
+        return True
+
+
+def _trouble(faults: Faults, label: str, name: str, error: UnreadError) -> str:
+    """Why a source cannot be seen, unless it is only not there; raises where it is there and cannot be read."""
+    if not error.unseen:
+        raise faults.refuse(f"{quoted(label)}: {error}")
+    missing = _MISSING.search(str(error))
+    absent = missing is not None and not name.startswith("(") and folded(missing["name"]) == folded(_parts(name)[-1])
+    return "" if absent else str(error)
+
+
+def _parts(name: str) -> list[str]:
+    return [part.name for part in sqlglot.parse_one(name, into=exp.Table, dialect="duckdb").parts]
+
+
+def _bytes(setting: str) -> float:
+    """'18.8 GiB' as a number; 0 for a setting that cannot be read."""
+    amount, _, unit = setting.partition(" ")
+    return float(amount) * _UNITS.get(unit, 0)
+
+
+def _table_name(text: str) -> str | None:
+    """The text as a (qualified) name with every part quoted, or None where it is no name."""
+    try:
+        parsed = sqlglot.parse_one(text, into=exp.Table, dialect="duckdb")
+    except SqlglotError:
+        return None
+    if not isinstance(parsed, exp.Table) or not all(isinstance(part, exp.Identifier) for part in parsed.parts):
+        return None
+    plain = {"this", "db", "catalog"}
+    if any(value for key, value in parsed.args.items() if key not in plain):
+        return None
+    return ".".join(sql.render(exp.to_identifier(part.name, quoted=True)) for part in parsed.parts)

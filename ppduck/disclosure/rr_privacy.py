@@ -1,0 +1,189 @@
+"""rr_privacy(): what a design protects, before anything is published.
+
+For every column, and for all of them together: ε = ln max P[i, j]/P[i, k] of local differential
+privacy, the amplification γ = e^ε and the posterior that it allows for a prior ρ1 (Evfimievski,
+Gehrke & Srikant 2003), jeopardy (Leysieffer & Warner 1976), the reconstruction probability of MASK
+(Rizvi & Haritsa 2002), and the condition number that utility depends on (Agrawal & Haritsa 2005).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ppduck.call import arguments
+from ppduck.call.arguments import MisreadError, Parameter
+from ppduck.call.ranges import Range
+from ppduck.call.registry import Function, register
+from ppduck.catalogue.tables import Catalog
+from ppduck.designs.design import MATRIX, MOST_LEVELS, P, by_folded_name, checked_matrix
+from ppduck.errors import Faults, listed, quoted
+from ppduck.estimators.design_source import design_of
+from ppduck.kernels.privacy import Privacy, privacy_of
+from ppduck.kernels.randomized import uniform
+from ppduck.query import tree as sql
+from ppduck.values import Array, folded
+
+NAME = "rr_privacy"
+COLUMNS = ("attribute", "measure", "value", "meaning")
+ALL = "(all)"  # no plain name of a column
+_MOST_TOGETHER = 1024  # combinations of levels for which the columns are looked at as one
+# As in the plain macro of the same name.
+_MEANINGS = {
+    "keep": "The largest probability with which a level is published unchanged: high is bad for privacy.",
+    "gamma": (
+        "The most that one published value can shift the odds between two true values: high is bad for "
+        "privacy, 1 is best."
+    ),
+    "epsilon": "The local differential privacy budget, the logarithm of gamma: high is bad for privacy, 0 is best.",
+    "jeopardy": (
+        "The largest ratio of the chances of an answer from holders and from others: high is bad for "
+        "the respondent, 1 is best."
+    ),
+    "posterior_upper": (
+        "The most that a belief of rho1 can rise to after publication: far above rho1 is bad for privacy."
+    ),
+    "posterior_lower": (
+        "The least that a belief of rho1 can fall to after publication: far below rho1 is bad for privacy."
+    ),
+    "reconstruction": (
+        "The chance of drawing the true value back from the published one, levels equally common: "
+        "high is bad for privacy."
+    ),
+    "mask_privacy": "The share of values that are not reconstructed so: high is good for privacy.",
+    "condition": "How much estimates from the release magnify sampling error: high is bad for accuracy, 1 is best.",
+}
+
+
+_SIZES = arguments.per_column(arguments.whole(2, MOST_LEVELS))
+_SHARE = arguments.number(Range(0, 1))
+_BELIEF = arguments.number(Range(0, 1, above=True, below=True))
+
+
+@arguments.reader("{'column': [0.2, 0.8]}, shares of the levels that sum to 1")
+def _shares(value: Any) -> dict[str, list[float]]:
+    if not isinstance(value, Mapping) or not all(isinstance(shares, list) for shares in value.values()):
+        raise MisreadError
+    return {str(name): [float(_SHARE(share)) for share in shares] for name, shares in value.items()}
+
+
+def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+    faults = Faults(NAME)
+    matrices = _of_view(catalog, given) if "tbl" in given else _by_hand(given, faults)
+    faults.raise_if_any()
+    priors = _priors(given, matrices, faults)
+    faults.raise_if_any()
+    rho1 = given.get("rho1", 0.05)
+    found = {name: privacy_of(matrix, priors[name]) for name, matrix in matrices.items()}
+    rows = [row for name, privacy in found.items() for row in _rows(name, privacy, rho1)]
+    if len(found) > 1:
+        together = reduce(Privacy.times, found.values())
+        if math.prod(map(len, matrices.values())) <= _MOST_TOGETHER:
+            together = privacy_of(_kron(matrices.values()), _kron(priors.values()))
+        rows += _rows(ALL, together, rho1)
+    values = ", ".join(
+        f"({sql.render(sql.text(a))}, {sql.render(sql.text(m))}, {_number(v)}, {sql.render(sql.text(text))})"
+        for a, m, v, text in rows
+    )
+    return f'SELECT * FROM (VALUES {values}) AS "rows"({", ".join(COLUMNS)})'
+
+
+def _kron(factors: Iterable[Array]) -> Array:
+    return reduce(lambda one, two: np.asarray(np.kron(one, two)), factors)
+
+
+def _of_view(catalog: Catalog, given: dict[str, Any]) -> dict[str, Array]:
+    also = [name for name in ("p", "matrix", "levels") if name in given]
+    if also:
+        raise Faults(NAME, given["tbl"]).refuse(f"tbl tells the design; leave {listed(also)} out.")
+    attributes = design_of(NAME, catalog, given["tbl"])
+    return {a.name: a.matrix(len(a.levels or ())) for a in attributes}
+
+
+def _by_hand(given: dict[str, Any], faults: Faults) -> dict[str, Array]:
+    p, sizes = given.get("p"), given.get("levels")
+    matrices: dict[str, Array] = {}
+    for name, rows in given.get("matrix", {}).items():
+        if checked_matrix(name, rows, None, faults.add):
+            matrices[name] = np.array(rows)
+    ps = p if isinstance(p, dict) else {} if p is None else {"1": p}
+    both = by_folded_name(ps).keys() & by_folded_name(matrices).keys()
+    for name, keep in ps.items():
+        if folded(name) in both:
+            faults.add(f"column {quoted(name)} has both p and matrix; give one of them.")
+        size = _size(sizes, name)
+        if size is None:
+            faults.add(f"levels is missing for column {quoted(name)}; give the number of its levels.")
+        else:
+            matrices[name] = uniform(keep, size)
+    if not ps and not given.get("matrix"):
+        faults.add("give p and levels, or matrix, or tbl := a view over rr_mask, such as rr_privacy(p=0.8, levels=3).")
+    return matrices
+
+
+def _size(sizes: Any, name: str) -> int | None:
+    if not isinstance(sizes, dict):
+        return None if sizes is None else int(sizes)
+    return by_folded_name(sizes).get(folded(name))
+
+
+def _priors(given: dict[str, Any], matrices: Mapping[str, Array], faults: Faults) -> dict[str, Array]:
+    """The shares of each column's levels as given, else all the same."""
+    named = by_folded_name(given.get("prior", {}))
+    for name in named.keys() - {folded(name) for name in matrices}:
+        faults.add(f"prior names column {quoted(name)}, which the call is not about.")
+    found = {}
+    for name, matrix in matrices.items():
+        size = len(matrix)
+        shares = named.get(folded(name), [1.0 / size] * size)
+        if len(shares) != size or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
+            faults.add(f"prior of column {quoted(name)} must be {size} shares that sum to 1.")
+        found[name] = np.array(shares)
+    return found
+
+
+def _rows(name: str, privacy: Privacy, rho1: float) -> Sequence[tuple[str, str, float, str]]:
+    values = (
+        privacy.keep,
+        privacy.gamma,
+        privacy.epsilon,
+        privacy.jeopardy,
+        privacy.posterior_upper(rho1),
+        privacy.posterior_lower(rho1),
+        privacy.reconstruction,
+        privacy.mask_privacy,
+        privacy.condition,
+    )
+    rows = [(name, measure, value, text) for (measure, text), value in zip(_MEANINGS.items(), values, strict=True)]
+    return [row for row in rows if not math.isnan(row[2])]
+
+
+def _number(value: float) -> str:
+    return f"CAST('{'inf' if math.isinf(value) else repr(float(value))}' AS DOUBLE)"
+
+
+FUNCTION = register(
+    Function(
+        NAME,
+        (
+            P,
+            Parameter("levels", _SIZES, "the number of levels, one number or {'column': 3}; p needs it", "NULL"),
+            Parameter("rho1", _BELIEF, "a prior belief", "0.05"),
+            MATRIX,
+            Parameter("prior", _shares, "{'column': [0.2, 0.8]}: shares of the levels, else all the same", "NULL"),
+            Parameter(
+                "tbl",
+                arguments.words,
+                "a view over rr_mask or pram_mask, to read its design, in place of p or matrix",
+                "NULL",
+            ),
+        ),
+        plan,
+        "What a design protects: epsilon, amplification, posterior bounds, reconstruction probability, per column.",
+        "Evfimievski, Gehrke & Srikant (2003), PODS; Leysieffer & Warner (1976), JASA 71; Rizvi & Haritsa (2002), VLDB",
+    )
+)

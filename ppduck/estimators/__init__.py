@@ -1,0 +1,1 @@
+"""What randomized answers say of the table before: cells, covariances, queries."""

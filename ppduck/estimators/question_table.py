@@ -1,0 +1,181 @@
+"""The relation that a query reads: what is known of its names, and the design of the columns that it names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from ppduck.catalogue.tables import Catalog, Column, Source
+from ppduck.designs.conditioning import is_invertible
+from ppduck.designs.design import MOST_LEVELS, Attribute
+from ppduck.errors import Faults, near_miss, quoted
+from ppduck.estimators.count_table import is_masked
+from ppduck.estimators.design_source import Published, read_published
+from ppduck.estimators.question import Asked
+from ppduck.query import tree as sql
+from ppduck.values import Array, folded
+
+NAME = "rr_query"
+MOST_COMBINATIONS = 2_000
+
+
+@dataclass(frozen=True)
+class Randomized:
+    """A randomized column of the query: its levels with NULL after them, and how published ones weigh."""
+
+    attribute: Attribute
+    number: int
+
+    @property
+    def levels(self) -> tuple[str | None, ...]:
+        return self.attribute.levels or ()
+
+    @property
+    def texts(self) -> str:
+        return "[" + ", ".join("NULL" if t is None else sql.render(sql.text(t)) for t in self.levels) + "]"
+
+    @property
+    def stays_null(self) -> bool:
+        """Whether NULL is published as it is: then it is a level that nothing turns into, or is turned into."""
+        return None not in self.levels
+
+    def code(self, fault: str) -> str:
+        """The number of a row's published level."""
+        value = f'"_pp_r{self.number}"'
+        null = len(self.levels) + 1 if self.stays_null else len(self.levels)
+        found = f"list_position({self.texts}, CAST({value} AS VARCHAR))"
+        return f"CASE WHEN {value} IS NULL THEN {null} ELSE coalesce({found}, {fault}) END"
+
+    def grid(self) -> str:
+        """Every level with its number; NULL too, where a row has it."""
+        levels = f"CAST({self.texts} AS {self.attribute.type or 'VARCHAR'}[])"
+        size, own = len(self.levels), self.number
+        if not self.stays_null:
+            return f'SELECT unnest(range(1, {size + 1})) AS "_pp_u{own}", unnest({levels}) AS "_pp_x{own}"'
+        return (
+            f'SELECT * FROM (SELECT unnest(range(1, {size + 2})) AS "_pp_u{own}", '
+            f'unnest(list_concat({levels}, [NULL])) AS "_pp_x{own}") WHERE "_pp_u{own}" <= {size} OR EXISTS '
+            f'(SELECT 1 FROM "_pp_cells" WHERE "_pp_v{own}" > {size})'
+        )
+
+    def weight(self) -> str:
+        """P⁻¹[u, v]"""
+        u, v, size = f'"_pp_u{self.number}"', f'"_pp_v{self.number}"', len(self.levels)
+        inverse = np.linalg.inv(self.matrix)
+        if self.attribute.p is not None:
+            found = f"CASE WHEN {u} = {v} THEN {number(inverse[0, 0])} ELSE {number(inverse[0, 1])} END"
+        else:
+            rows = ", ".join("[" + ", ".join(map(number, row)) + "]" for row in inverse)
+            found = f"list_extract(list_extract([{rows}], {u}), {v})"
+        if not self.stays_null:
+            return found
+        return f"CASE WHEN {u} > {size} OR {v} > {size} THEN CAST({u} = {v} AS DOUBLE) ELSE {found} END"
+
+    @property
+    def matrix(self) -> Array:
+        return self.attribute.matrix(len(self.levels))
+
+
+def number(value: float) -> str:
+    """A double as SQL writes it."""
+    return f"{float(value)!r}::DOUBLE"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the catalogue says of the names in a query."""
+
+    catalog: Catalog
+
+    def column(self, table: str, name: str) -> Column | None:
+        return self.catalog.source(NAME, table).find(name)
+
+    def kind_of(self, function: str) -> str | None:
+        query = "SELECT function_type, stability, internal FROM duckdb_functions() WHERE function_name = lower(?)"
+        found = self.catalog.reader.execute(query, [function]).fetchall()
+        if any(kind == "macro" and not internal for kind, _, internal in found):
+            return "macro"
+        if any(stability == "VOLATILE" for _, stability, _ in found):
+            return "volatile"
+        kinds = {kind for kind, _, _ in found}
+        return (
+            next((kind for kind in ("scalar", "macro", "aggregate", "table") if kind in kinds), None) if kinds else None
+        )
+
+
+def published_of(catalog: Catalog, asked: Asked, given: dict[str, Any]) -> Published:
+    """The relation, and the design of the columns that the query reads."""
+    names = {folded(column.name): column.name for each in asked.expressions for column in each.find_all(exp.Column)}
+    source = catalog.source(NAME, asked.table)
+    faults = Faults(NAME, source.label)
+    if source.columns is None:
+        raise faults.refuse(catalog.unseen(source, "make it a table or a view that the planner can see."))
+    for name in names.values():
+        if source.find(name) is None:
+            faults.add(
+                f"the query reads column {quoted(name)}, which does not exist."
+                f"{near_miss(name, [column.name for column in source.columns])}"
+            )
+    faults.raise_if_any()
+    if not names:
+        return Published(NAME, source, (), ())
+    wanted = {"tbl": asked.table}
+    if "p" in given or "matrix" in given:
+        if is_masked(catalog, source):
+            raise faults.refuse("the definition of the view says how it was randomized; leave p and matrix out.")
+        wanted |= _by_hand(source, given, names, faults)
+    elif "levels" in given or "on_null" in given:
+        raise faults.refuse("levels and on_null belong to p or matrix; those of a view are in its definition.")
+    return read_published(NAME, catalog, wanted, list(names.values()))
+
+
+def _by_hand(source: Source, given: dict[str, Any], names: dict[str, str], faults: Faults) -> dict[str, Any]:
+    """What the call says of the columns that the query reads."""
+    p = given.get("p", {})
+    if not isinstance(p, dict):
+        raise faults.refuse("p is one number; say which columns were randomized: p := {'column': 0.9}.")
+    found: dict[str, Any] = {}
+    for parameter, mapping in (("p", p), ("matrix", given.get("matrix", {})), ("levels", given.get("levels", {}))):
+        for name in mapping:
+            if source.find(name) is None:
+                faults.add(
+                    f"{parameter} names column {quoted(name)}, which does not exist."
+                    f"{near_miss(name, [column.name for column in source.columns or ()])}"
+                )
+        found[parameter] = {name: value for name, value in mapping.items() if folded(name) in names}
+    faults.raise_if_any()
+    found["on_null"] = given.get("on_null")
+    return {name: value for name, value in found.items() if value or name == "p"}
+
+
+def randomized_of(catalog: Catalog, published: Published, *, null_is_level: bool) -> list[Randomized]:
+    faults = published.faults()
+    found: list[Randomized] = []
+    for column, attribute in zip(published.columns, published.attributes, strict=True):
+        if attribute.is_identity:
+            continue
+        levels = attribute.levels
+        if levels is None:
+            read = catalog.levels(published.source, column, MOST_LEVELS)
+            if read is None:
+                faults.add(f"column {quoted(column.name)} has more than {MOST_LEVELS:,} levels; name them in levels.")
+                continue
+            levels = (*read, None) if null_is_level else tuple(read)
+        if len(levels) < 2:
+            faults.add(f"column {quoted(column.name)} has fewer than two levels; give all of them in levels.")
+            continue
+        own = Attribute(column.name, column.type, levels, attribute.p, attribute.rows)
+        if is_invertible(own.name, own.matrix(len(levels)), own.p, faults):
+            found.append(Randomized(own, len(found)))
+    faults.raise_if_any()
+    combinations = prod(len(each.levels) for each in found)
+    if combinations > MOST_COMBINATIONS:
+        raise faults.refuse(
+            f"the randomized columns of the query have {combinations:,} combinations of levels, more than the "
+            f"{MOST_COMBINATIONS:,} that can be weighed; ask about fewer of them, or see rr_reconstruct."
+        )
+    return found

@@ -1,0 +1,96 @@
+"""Python functions as DuckDB takes them: Arrow in, Arrow out, with notes gathered and interrupts heeded."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from ppduck import interrupts
+from ppduck.call.udf import Udf
+from ppduck.kernels.noise import KeyedNoise
+from ppduck.notes import Speaker
+
+_Type = exp.DataType.Type
+_ARROW = {
+    _Type.BIGINT: pa.int64(),
+    _Type.BOOLEAN: pa.bool_(),
+    _Type.DOUBLE: pa.float64(),
+    _Type.UBIGINT: pa.uint64(),
+    _Type.TEXT: pa.string(),
+}
+
+
+def callable_by_duckdb(
+    udf: Udf, speaker: Speaker, noise: Callable[[], KeyedNoise]
+) -> tuple[Callable[..., Any], dict[str, str]]:
+    """The function that DuckDB is to call, and how it is to be registered."""
+    if udf.by == "batches":
+        if udf.noise is None:
+            return udf.call, {"type": "arrow"}
+        return _counted(lambda *columns: udf.call(noise(), *columns), len(udf.takes)), {"type": "arrow"}
+    if udf.by == "values":
+        return _heeding(udf.call), {}
+    return _counted(_row_by_row(udf, speaker), len(udf.takes)), {"type": "arrow"}
+
+
+def _row_by_row(udf: Udf, speaker: Speaker) -> Callable[..., pa.Array]:
+    """A function of plain values over columns, which hands over lists of numbers as arrays, not item by item."""
+    gives = arrow_type(udf.gives)
+
+    def rows(*columns: Any) -> pa.Array:
+        with speaker.gathering(), interrupts.at_work(columns[0][0].as_py() if len(columns[0]) else None):
+            found = []
+            for row in zip(*columns, strict=True):
+                interrupts.check_interrupt()  # a batch may be two thousand groups
+                found.append(udf.call(*map(_plain, row)))
+        return pa.array(found, type=gives)
+
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, pa.ListScalar) and pa.types.is_float64(value.type.value_type):
+        return None if value.values is None else value.values.to_numpy(zero_copy_only=False)
+    return value.as_py()
+
+
+def _counted(function: Callable[..., Any], size: int) -> Callable[..., Any]:
+    """With as many parameters as DuckDB is to count."""
+
+    def counted(*columns: Any) -> Any:
+        return function(*columns)
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    names = [inspect.Parameter(f"c{i}", kind) for i in range(size)]
+    counted.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
+    return counted
+
+
+def _heeding(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose first argument is its specification, at work for the connection that this names."""
+
+    @functools.wraps(function)
+    def heeding(specification: Any, *told: Any) -> Any:
+        with interrupts.at_work(specification):
+            return function(specification, *told)
+
+    return heeding
+
+
+@functools.cache
+def arrow_type(written: str) -> pa.DataType:
+    """A type as Arrow has it, from what DuckDB writes for it."""
+    return _arrow(exp.DataType.build(written, dialect="duckdb"))
+
+
+def _arrow(type_: exp.DataType) -> pa.DataType:
+    if type_.this == _Type.ARRAY:
+        return pa.list_(_arrow(type_.expressions[0]))
+    if type_.this == _Type.STRUCT:
+        return pa.struct([(field.name, _arrow(field.args["kind"])) for field in type_.expressions])
+    return _ARROW[type_.this]

@@ -1,0 +1,1 @@
+"""The gate: one verdict on a release, in SQL and in Python."""

@@ -1,1 +1,0 @@
-"""From a call's text to one SELECT: arguments, catalogue, SQL building, statistics, projection."""

@@ -1,0 +1,1 @@
+"""SQL as a tree: small builders, whole names, aggregates, ranks, normals."""

@@ -1,0 +1,116 @@
+"""Standard normals in SQL from keyed words: Box–Muller, so that the work runs on every core."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from ppduck.kernels.noise import NORMALS_PER_BLOCK, WORDS_PER_BLOCK
+from ppduck.query import tree as sql
+
+# UDFs are registered for 1 … MOST_BLOCKS blocks a call; more noise takes more calls.
+MOST_BLOCKS = 4
+
+
+def word_calls(count: int, key: sql.Expr, tweak: sql.Expr, *, seeded: bool) -> list[sql.Expr]:
+    """Calls of the noise UDF that give words enough for ``count`` normals a row."""
+    blocks = -(-count // NORMALS_PER_BLOCK)
+    calls = []
+    for first in range(0, blocks, MOST_BLOCKS):
+        size = min(MOST_BLOCKS, blocks - first)
+        # Each call has a key of its own, so that no two ask for the same block.
+        own = key.copy() if first == 0 else sql.call("hash", key.copy(), sql.number(first))
+        calls.append(sql.call(word_function(size, seeded=seeded), own, tweak.copy()))
+    return calls
+
+
+def word_function(blocks: int, *, seeded: bool) -> str:
+    return f"ppduck_{'seeded' if seeded else 'keyed'}_words_{blocks}"
+
+
+def normals(count: int, words: list[sql.Expr]) -> list[sql.Expr]:
+    """``count`` normals from word arrays: two from the 32-bit halves of each word."""
+    result: list[sql.Expr] = []
+    for position in range(count):
+        word, half = divmod(position, 2)
+        call, slot = divmod(word, MOST_BLOCKS * WORDS_PER_BLOCK)
+        result.append(_normal(_item(words[call], slot + 1), half))
+    return result
+
+
+def _item(words: sql.Expr, position: int) -> sql.Expr:
+    return sql.call("array_extract", words.copy(), sql.number(position))
+
+
+def _normal(word: sql.Expr, half: int) -> sql.Expr:
+    """sqrt(-2 ln u1)·cos(2π u2), or its sine, with u1 and u2 inside (0, 1)."""
+    high = exp.paren(exp.BitwiseRightShift(this=word.copy(), expression=sql.number(32)))
+    low = exp.paren(exp.BitwiseAnd(this=word.copy(), expression=sql.number(0xFFFFFFFF)))
+    radius = sql.call("sqrt", _scaled_log(high))
+    angle = exp.Mul(this=_inside(low), expression=sql.number(2 * math.pi * 2.0**-32))
+    return exp.Mul(this=radius, expression=sql.call("sin" if half else "cos", angle))
+
+
+def _scaled_log(bits: sql.Expr) -> sql.Expr:
+    unit = exp.Mul(this=_inside(bits), expression=sql.number(2.0**-32))
+    return exp.Mul(this=sql.number(-2.0), expression=sql.call("ln", unit))
+
+
+def _inside(bits: sql.Expr) -> sql.Expr:
+    return exp.paren(exp.Add(this=sql.double(bits), expression=sql.number(0.5)))
+
+
+# Wichura's rational approximations (AS 241): near the middle, in the tails, and far out; numerators and denominators
+# from the highest power down.
+_MIDDLE = (
+    (2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457, 13731.693765509461125,
+     1971.5909503065514427, 133.14166789178437745, 3.387132872796366608),
+    (5226.495278852854561, 28729.085735721942674, 39307.89580009271061, 21213.794301586595867, 5394.1960214247511077,
+     687.1870074920579083, 42.313330701600911252, 1.0),
+)  # fmt: skip
+_TAIL = (
+    (7.7454501427834140764e-4, 0.0227238449892691845833, 0.24178072517745061177, 1.27045825245236838258,
+     3.64784832476320460504, 5.7694972214606914055, 4.6303378461565452959, 1.42343711074968357734),
+    (1.05075007164441684324e-9, 5.475938084995344946e-4, 0.0151986665636164571966, 0.14810397642748007459,
+     0.68976733498510000455, 1.6763848301838038494, 2.05319162663775882187, 1.0),
+)  # fmt: skip
+_FAR = (
+    (2.01033439929228813265e-7, 2.71155556874348757815e-5, 0.0012426609473880784386, 0.026532189526576123093,
+     0.29656057182850489123, 1.7848265399172913358, 5.4637849111641143699, 6.6579046435011037772),
+    (2.04426310338993978564e-15, 1.4215117583164458887e-7, 1.8463183175100546818e-5, 7.868691311456132591e-4,
+     0.0148753612908506148525, 0.13692988092273580531, 0.59983220655588793769, 1.0),
+)  # fmt: skip
+
+
+def with_scores(rows: str, shares: Mapping[str, str]) -> str:
+    """The rows of a SELECT with Φ⁻¹ of some of its columns, shares inside (0, 1): {share: name of its score}.
+
+    What the branches have in common is computed before them, since inside a CASE DuckDB would do so
+    again for every power.
+    """
+    parts, scores = [], []
+    for i, (share, name) in enumerate(shares.items()):
+        p, q, u, r = (sql.render(sql.column(each)) for each in (share, f"_pp_q{i}", f"_pp_u{i}", f"_pp_l{i}"))
+        parts += [f"{p} - 0.5 AS {q}", f"0.180625 - {q} * {q} AS {u}", f"sqrt(-ln(least({p}, 1 - {p}))) AS {r}"]
+        middle = f"{q} * {_ratio(_MIDDLE, u)}"
+        tail, far = (f"sign({q}) * {_ratio(each, f'({r} - {less})')}" for each, less in ((_TAIL, 1.6), (_FAR, 5)))
+        scores.append(f'CASE WHEN abs({q}) <= 0.425 THEN {middle} WHEN {r} <= 5 THEN {tail} ELSE {far} END AS "{name}"')
+    helpers = [f"_pp_{kind}{i}" for i in range(len(shares)) for kind in "qul"]
+    own = sql.render(sql.star("_pp_parts", helpers))
+    inner = f"SELECT *, {', '.join(parts)} FROM ({rows})"
+    return f'SELECT {own}, {", ".join(scores)} FROM ({inner}) AS "_pp_parts"'
+
+
+def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: str) -> str:
+    above, below = (_horner(each, x) for each in coefficients)
+    return f"({above}) / ({below})"
+
+
+def _horner(coefficients: tuple[float, ...], x: str) -> str:
+    first, *rest = (f"{each!r}::DOUBLE" for each in coefficients)
+    text = first
+    for each in rest:
+        text = f"({text}) * {x} + {each}"
+    return text
