@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import ppduck
-from ppduck.call.arguments import MisreadError, Parameter, Reader
+from ppduck.call.parameters import MisreadError, Parameter, Reader
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, PlainMacro, functions
 from ppduck.gate.release_check import RULES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.plain_macros import plain_macro
 from ppduck.call.ranges import Range
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.ranges import Range
 from ppduck.catalogue.tables import Column
 from ppduck.designs.conditioning import is_invertible

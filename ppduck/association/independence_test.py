@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, register
 from ppduck.call.udf import Udf

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ppduck.call.arguments import MisreadError, reader
+from ppduck.call.arguments import reader
+from ppduck.call.parameters import MisreadError
 from ppduck.errors import Faults, near_miss, quoted
 from ppduck.kernels.loglinear import Generators, generators_of
 from ppduck.values import folded

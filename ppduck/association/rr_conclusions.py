@@ -22,7 +22,7 @@ from typing import Any
 
 from ppduck.association.rr_association import known, measure_error
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, register
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog

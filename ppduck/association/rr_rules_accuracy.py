@@ -19,8 +19,8 @@ import numpy as np
 
 from ppduck.association import baskets
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
 from ppduck.call.direction import LOWER_IS_BETTER
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, register
 from ppduck.call.roles import resolve_columns
 from ppduck.call.udf import Udf

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -18,60 +17,16 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from ppduck.call.parameters import AnyCall, MisreadError, NotTakenError, Parameter, Reader, parameters_of
 from ppduck.call.ranges import Range
 from ppduck.errors import Faults, listed, near_miss
 
 _Argument = tuple[exp.Expr, exp.Expr | None]  # an expression, and the type that DuckDB gave it
 
 
-class MisreadError(Exception):
-    """A value that a parameter does not take. The text says why; without text, its reader says what it takes."""
-
-
-class _NotTakenError(MisreadError):
-    """A value of another kind than its parameter takes."""
-
-
-class Reader:
-    """Reads the value of a parameter, and says in words what it takes: one source for messages and for help."""
-
-    def __init__(self, takes: str, read: Callable[[Any], Any], within: Range | None = None) -> None:
-        self.takes = takes
-        self.within = within  # of the numbers among what it takes; ``takes`` says it
-        self._read = read
-
-    def __call__(self, value: Any) -> Any:
-        try:
-            return self._read(value)
-        except MisreadError as misread:
-            # Of a reader made of others, the outermost says what is taken.
-            if misread.args and not isinstance(misread, _NotTakenError):
-                raise
-            raise _NotTakenError(f"takes {self.takes}") from None
-
-
 def reader(takes: str, within: Range | None = None) -> Callable[[Callable[[Any], Any]], Reader]:
     """Makes a reader of a function, which raises a MisreadError without text for what it does not take."""
     return lambda read: Reader(takes, read, within)
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of a function: its name, how its value is read, and what it means."""
-
-    name: str
-    read: Callable[[Any], Any]
-    doc: str
-    default: str | None = None  # as a user would write it in SQL; None for a required parameter
-
-    @property
-    def signature(self) -> str:
-        return self.name if self.default is None else f"{self.name} := {self.default}"
-
-    @property
-    def takes(self) -> str | None:
-        """Which values it takes, in words; None where its reader does not say."""
-        return self.read.takes if isinstance(self.read, Reader) else None
 
 
 @reader("a column name or a list of column names, such as ['x1', 'x2']")
@@ -164,7 +119,7 @@ def per_column(one: Reader) -> Reader:
             return one(value)
         try:
             return {str(name): one(part) for name, part in value.items()}
-        except _NotTakenError:
+        except NotTakenError:
             raise
         except MisreadError as misread:
             raise MisreadError(f"{misread} (in a {{column: number}} of them)") from None
@@ -201,6 +156,13 @@ def read_arguments(
             faults.add(f"{parameter.name} {misread}, got {_shown(value)}.")
     faults.raise_if_any()
     return result
+
+
+def read_call(
+    function: str, call: type[AnyCall], texts: Sequence[str | None], evaluate: Callable[[str], Any]
+) -> AnyCall:
+    """The arguments of a call, defaults filled in."""
+    return call(**read_arguments(function, parameters_of(call), texts, evaluate))
 
 
 def read_texts(function: str, parameters: Sequence[Parameter], texts: Sequence[str | None]) -> dict[str, str]:

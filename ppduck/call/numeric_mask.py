@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function
 from ppduck.call.roles import Roles
 from ppduck.values import folded
@@ -43,8 +43,6 @@ class NumericMask(Function):
     """A mask of numeric columns, and what a user can read of it before it is run."""
 
     reads_s: bool  # whether it looks at nonconf
-    keeps: tuple[str, ...]
-    loses: tuple[str, ...]
     permutes: Callable[[dict[str, Any]], bool]  # whether the masked values are the original ones of other rows
     keeps_range: bool  # whether no masked value is below the smallest original or above the largest
     asked: Callable[[dict[str, Any]], bool]  # whether the parameters ask for values that stay near the originals

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence, Set
 from functools import cache
 from importlib import resources
 
-from ppduck.call.arguments import Parameter
-from ppduck.call.registry import PlainMacro, register
+from ppduck.call.guarantees import Guarantee, Loss
+from ppduck.call.parameters import Parameter
+from ppduck.call.registry import Kind, PlainMacro, Result, register
 from ppduck.query.whole_names import foreign, qualified_within, systems
 
 _WORD = re.compile(r"\w+")
@@ -60,8 +61,11 @@ def plain_macro(
     summary: str,
     reference: str,
     *,
-    keeps: tuple[str, ...] = (),
-    loses: tuple[str, ...] = (),
+    kind: Kind = Kind.MEASURE,
+    results: tuple[Result, ...] = (),
+    example: str = "",
+    keeps: tuple[Guarantee | str, ...] = (),
+    loses: tuple[Loss | str, ...] = (),
 ) -> PlainMacro:
     """Registers a macro of the file; loading it is the extension's work."""
 
@@ -69,6 +73,9 @@ def plain_macro(
         arguments = ", ".join(f"{parameter} := {foreign(text)}" for parameter, text in given.items())
         return f"FROM {own_name(name)}({arguments})"
 
-    macro = PlainMacro(name, parameters, plan, summary, reference, keeps, loses)
+    macro = PlainMacro(
+        name, parameters, plan, summary, reference,
+        kind=kind, results=results, example=example, keeps=keeps, loses=loses,
+    )  # fmt: skip
     register(macro)
     return macro

@@ -9,32 +9,70 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, TypeVar
 
-from ppduck.call.arguments import Parameter, read_arguments, read_texts
+from ppduck.call.arguments import read_arguments, read_call, read_texts
+from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.parameters import Call, Parameter, parameters_of
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
 
 
+class Kind(Enum):
+    """What a function is for."""
+
+    MASK = "mask"
+    ESTIMATOR = "estimator"
+    MEASURE = "measure"
+    CHECK = "check"
+    HELP = "help"
+
+
 @dataclass(frozen=True)
-class Function:
-    """A table function: how it is called, what it plans, and what a user can read about it."""
+class Result:
+    """A column of what a function answers: its name, its type as DuckDB writes it, and what it means."""
 
     name: str
-    takes: tuple[Parameter, ...] | Callable[[], tuple[Parameter, ...]]
-    plan: Callable[[Catalog, dict[str, Any]], str]
+    type: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """A table function: how it is called, what it plans, and what a user can read about it.
+
+    One value holds all that is known of it; whatever else speaks of functions reads it here.
+    """
+
+    name: str
+    takes: type[Call] | tuple[Parameter, ...] | Callable[[], tuple[Parameter, ...]]
+    plan: Callable[[Catalog, Any], str]
     summary: str
     reference: str
+    kind: Kind = field(default=Kind.MEASURE, kw_only=True)
+    results: tuple[Result, ...] = field(default=(), kw_only=True)  # of a mask none: it gives the table's own columns
+    example: str = field(default="", kw_only=True)  # a statement over the demo tables
+    keeps: tuple[Guarantee | str, ...] = field(default=(), kw_only=True)
+    loses: tuple[Loss | str, ...] = field(default=(), kw_only=True)
     udfs: tuple[Udf, ...] = field(default=(), kw_only=True)  # what its plan has DuckDB call
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """In the order of a call by place; some are known only when all functions are."""
+        if isinstance(self.takes, type):
+            return parameters_of(self.takes)
         return self.takes() if callable(self.takes) else self.takes
 
-    def read(self, texts: Sequence[str | None], catalog: Catalog) -> dict[str, Any]:
+    def read(self, texts: Sequence[str | None], catalog: Catalog) -> Any:
         """The values that a call gives, from the texts of its arguments: by place, then by name."""
+        if isinstance(self.takes, type):
+            return read_call(self.name, self.takes, texts, catalog.constant)
         return read_arguments(self.name, self.parameters, texts, catalog.constant)
+
+    def promises(self, promise: Promise, call: Any) -> bool:
+        """Whether a call of a mask promises this."""
+        return any(isinstance(each, Guarantee) and each.promise is promise and each.when(call) for each in self.keeps)
 
     @property
     def signature(self) -> str:
@@ -44,9 +82,6 @@ class Function:
 @dataclass(frozen=True)
 class PlainMacro(Function):
     """A function that is a macro of ``sql/ppduck.sql``: it needs no Python but to understand ``=`` in a call."""
-
-    keeps: tuple[str, ...] = ()  # what it promises, if it is a mask
-    loses: tuple[str, ...] = ()
 
     def read(self, texts: Sequence[str | None], catalog: Catalog) -> dict[str, Any]:
         """The arguments as they were written: the macro itself judges their values."""

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import types
+import typing
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from ppduck.call.spec import Spec
+from ppduck.query import tree as sql
+from ppduck.values import Array
 
 Noise = Literal["keyed", "seeded"]
+Unsigned = Annotated[int, "UBIGINT"]
+_TYPES = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN", Array: "DOUBLE[]"}
 
 
 @dataclass(frozen=True)
@@ -25,3 +35,44 @@ class Udf:
     gives: str
     by: Literal["rows", "values", "batches"] = "rows"
     noise: Noise | None = None
+    spec: type[Spec] | None = None
+    told: type[Any] | None = None
+
+    def asked(self, spec: Spec, told: dict[str, sql.Expr]) -> sql.Expr:
+        """The call in SQL of a function that ``told_udf`` made: a field of its input for each of these."""
+        wanted = told_types(self.told)  # type: ignore[arg-type]
+        if set(told) != set(wanted):
+            raise TypeError(f"{self.name} is told {sorted(told)}, and wants {sorted(wanted)}")
+        own = {name: sql.cast(told[name], type_) for name, type_ in wanted.items()}
+        return sql.call(self.name, sql.text(spec.text()), sql.struct(own))
+
+
+def told_udf(name: str, call: Callable[[Any, Any], Any], spec: type[Spec], told: type[Any], gives: str) -> Udf:
+    """A function of two arguments: what is known of the call, and what SQL tells of a group of rows, a dataclass.
+
+    SQL's types follow from the dataclass: int is BIGINT, Unsigned UBIGINT, float DOUBLE, Array DOUBLE[] as an array
+    in which NULL is NaN, list[float | None] DOUBLE[] as a list.
+    """
+    fields = ", ".join(f'"{each}" {type_}' for each, type_ in told_types(told).items())  # type: ignore[arg-type]
+    return Udf(name, call, ("VARCHAR", f"STRUCT({fields})"), gives, spec=spec, told=told)
+
+
+@cache
+def told_types(told: Any) -> dict[str, str]:
+    """DuckDB's types of a dataclass, by field."""
+    hints = typing.get_type_hints(told, include_extras=True)
+    return {each.name: _written(hints[each.name]) for each in dataclasses.fields(told)}
+
+
+def _written(hint: Any) -> str:
+    if hint in _TYPES:
+        return _TYPES[hint]
+    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return str(inside[1])
+    if origin in (types.UnionType, typing.Union):
+        [own] = [each for each in inside if each is not types.NoneType]
+        return _written(own)
+    if origin in (list, Sequence):
+        return f"{_written(inside[0])}[]"
+    raise TypeError(f"no type of DuckDB stands for {hint}")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ppduck.call import arguments
-from ppduck.call.arguments import MisreadError
 from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.parameters import MisreadError
 from ppduck.call.registry import Function, functions
 from ppduck.errors import Faults, listed, near_miss, quoted
 from ppduck.masks import nm_egadp

@@ -27,7 +27,7 @@ import numpy as np
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function
 from ppduck.call.roles import refuse_overlap, refuse_reserved, resolve_columns
 from ppduck.call.udf import Udf

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs.design import DesignReader
 from ppduck.errors import Faults, quoted

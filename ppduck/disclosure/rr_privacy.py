@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.arguments import MisreadError, Parameter
+from ppduck.call.parameters import MisreadError, Parameter
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, register
 from ppduck.catalogue.tables import Catalog

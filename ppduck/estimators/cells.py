@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from ppduck import interrupts
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.ranges import Range
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs.conditioning import is_invertible, warn

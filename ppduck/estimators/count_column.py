@@ -14,7 +14,7 @@ import json
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.udf import Udf
 from ppduck.designs.conditioning import warn
 from ppduck.errors import Faults, quoted

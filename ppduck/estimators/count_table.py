@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.roles import resolve_columns
 from ppduck.catalogue.tables import Catalog, Source
 from ppduck.designs.design import MOST_LEVELS, Attribute, recording

@@ -18,7 +18,7 @@ from typing import Any
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, register
 from ppduck.catalogue.rehearsal import may_fail, rehearse
 from ppduck.catalogue.tables import Catalog

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,7 @@ from ppduck import interrupts
 from ppduck.call.udf import Udf
 from ppduck.kernels.noise import KeyedNoise
 from ppduck.notes import Speaker
+from ppduck.values import Array
 
 _Type = exp.DataType.Type
 _ARROW = {
@@ -35,7 +38,40 @@ def callable_by_duckdb(
         return _counted(lambda *columns: udf.call(noise(), *columns), len(udf.takes)), {"type": "arrow"}
     if udf.by == "values":
         return _heeding(udf.call), {}
-    return _counted(_row_by_row(udf, speaker), len(udf.takes)), {"type": "arrow"}
+    rows = _row_by_row(udf, speaker) if udf.told is None else _told(udf, speaker)
+    return _counted(rows, len(udf.takes)), {"type": "arrow"}
+
+
+def _told(udf: Udf, speaker: Speaker) -> Callable[..., pa.Array]:
+    """A function of a specification and a dataclass, over a column of structs."""
+    gives, spec, told = arrow_type(udf.gives), udf.spec, udf.told
+    assert spec is not None
+    assert told is not None
+    hints = typing.get_type_hints(told)
+    as_arrays = {each.name: _is_array(hints[each.name]) for each in dataclasses.fields(told)}
+
+    def rows(texts: Any, structs: Any) -> pa.Array:
+        found = []
+        with speaker.gathering(), interrupts.at_work(texts[0].as_py() if len(texts) else None):
+            whole = structs.combine_chunks() if isinstance(structs, pa.ChunkedArray) else structs
+            columns = [
+                [_array(value) if as_array else value.as_py() for value in whole.field(name)]
+                for name, as_array in as_arrays.items()
+            ]
+            for text, *values in zip(texts, *columns, strict=True):
+                interrupts.check_interrupt()  # a batch may be two thousand groups
+                found.append(udf.call(spec.read(text.as_py()), told(*values)))
+        return pa.array(found, type=gives)
+
+    return rows
+
+
+def _is_array(hint: Any) -> bool:
+    return Array in (hint, *typing.get_args(hint))
+
+
+def _array(value: Any) -> Any:
+    return None if value.values is None else value.values.to_numpy(zero_copy_only=False)
 
 
 def _row_by_row(udf: Udf, speaker: Speaker) -> Callable[..., pa.Array]:

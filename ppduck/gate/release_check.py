@@ -23,7 +23,7 @@ from typing import Any
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.arguments import MisreadError, Parameter
+from ppduck.call.parameters import MisreadError, Parameter, Reader
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, function_named, register
 from ppduck.catalogue.tables import Catalog
@@ -57,7 +57,7 @@ class Rule:
     most: float = 1.0  # the largest limit that makes sense: 1 for a share
 
     @property
-    def limits(self) -> arguments.Reader:
+    def limits(self) -> Reader:
         return _SHARE if self.most == 1 else _ANY
 
     @property

@@ -8,8 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.arguments import MisreadError, Parameter
 from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.parameters import MisreadError, Parameter
 from ppduck.call.registry import Function, PlainMacro, functions, register
 from ppduck.call.roles import FEW_LEVELS, Roles, assign
 from ppduck.catalogue.tables import Catalog, Source
@@ -63,8 +63,8 @@ def _plain(mask: PlainMacro, catalog: Catalog, own: dict[str, Any]) -> str:
     roles = assign(mask.name, catalog, told, uses_nonconf=True)
     nulls = "; NULL stays NULL"  # which the plain macro refuses
     rows = [(column, role, note.removesuffix(nulls)) for column, role, note in _columns(egadp.MASK, roles, told)]
-    rows += [(None, "guaranteed", text) for text in mask.keeps]
-    rows += [(None, "not guaranteed", text) for text in mask.loses]
+    rows += [(None, "guaranteed", str(text)) for text in mask.keeps]
+    rows += [(None, "not guaranteed", str(text)) for text in mask.loses]
     key = _key(roles.source, roles.key, "", [], f"NOT unique; {mask.name} refuses it")
     return f"{sql.table_of(COLUMNS, rows)} UNION ALL {key}"
 
@@ -145,8 +145,8 @@ def _why_not_used(mask: NumericMask, one_level: bool) -> str:
 
 
 def _promises(mask: NumericMask, given: dict[str, Any]) -> list[Row]:
-    rows: list[Row] = [(None, "guaranteed", text) for text in mask.keeps]
-    rows += [(None, "not guaranteed", text) for text in mask.loses]
+    rows: list[Row] = [(None, "guaranteed", str(text)) for text in mask.keeps]
+    rows += [(None, "not guaranteed", str(text)) for text in mask.loses]
     if given.get("round") and not mask.permutes(given):
         rows.append((None, "not guaranteed", "exact moments: rounding moves them a little"))
         rows.append(

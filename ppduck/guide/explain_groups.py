@@ -22,8 +22,8 @@ def rows(mask: GroupingMask, catalog: Catalog, given: dict[str, Any]) -> list[Ro
     known = named.source.columns
     names = [column.name for column in known] if known else list(dict.fromkeys(chain(*places.values())))
     found: list[Row] = [(name, *mask.becomes(name, places, given)) for name in names]
-    found += [(None, "guaranteed", text) for text in mask.keeps]
-    found += [(None, "not guaranteed", text) for text in mask.loses]
+    found += [(None, "guaranteed", str(text)) for text in mask.keeps]
+    found += [(None, "not guaranteed", str(text)) for text in mask.loses]
     if "seed" in given:
         found.append((None, "not guaranteed", "protection: seeded chance can be made again by anybody; for tests only"))
     return found

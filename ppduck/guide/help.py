@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
 from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, PlainMacro, functions, register
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs.mechanism import RandomizingMask
@@ -69,7 +69,7 @@ def _rows(function: Function) -> Iterator[Row]:
 def _promises(function: Function) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a mask guarantees and what it does not; nothing for functions that mask nothing."""
     if isinstance(function, (NumericMask, GroupingMask, PlainMacro)):
-        return function.keeps, function.loses
+        return tuple(map(str, function.keeps)), tuple(map(str, function.loses))
     if isinstance(function, RandomizingMask):
         return explain_response.KEPT, explain_response.LOST + explain_response.LOST_BY_DEFAULT
     return (), ()

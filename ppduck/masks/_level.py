@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ppduck.call.arguments import Parameter, Reader, number, per_column
+from ppduck.call.arguments import number, per_column
+from ppduck.call.parameters import Parameter, Reader
 from ppduck.call.ranges import Range
 from ppduck.errors import listed, near_miss, quoted
 from ppduck.masks._promises import EXTREMES_STAY

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function
 from ppduck.call.roles import refuse_reserved, resolve_columns
 from ppduck.catalogue.tables import Catalog, Column, Source
@@ -28,8 +28,6 @@ at_least_two = arguments.whole(2, why=": with less nothing is protected")
 class GroupingMask(Function):
     """A mask that hides a row among others of its group, and what a user can read of it before it is run."""
 
-    keeps: tuple[str, ...]
-    loses: tuple[str, ...]
     # Of a column, the columns by parameter and the arguments: the column's role, and what becomes of it.
     becomes: Callable[[str, dict[str, list[str]], dict[str, Any]], tuple[str, str]]
 

@@ -6,7 +6,7 @@ As egadp_mask, with the Cholesky factor of the covariance where that takes symme
 from __future__ import annotations
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter, Reader
 from ppduck.call.plain_macros import plain_macro
 from ppduck.masks import egadp
 from ppduck.masks._promises import (
@@ -29,7 +29,7 @@ MACRO = plain_macro(
         Parameter("conf", arguments.columns, "the numeric columns to mask, one to five"),
         Parameter(
             "secret",
-            arguments.Reader("a text of 16 characters or more", arguments.words),
+            Reader("a text of 16 characters or more", arguments.words),
             "what keys the noise; it stands in the query's text unless getvariable() or, in "
             "DuckDB's shell, getenv() brings it",
         ),

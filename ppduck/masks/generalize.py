@@ -17,7 +17,7 @@ import numpy as np
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import register
 from ppduck.call.roles import refuse_overlap
 from ppduck.call.udf import Udf

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppduck.call.arguments import Parameter, flag
+from ppduck.call.arguments import flag
 from ppduck.call.linear_mask import Request
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import register
 from ppduck.kernels.linear import Blocks, LinearForm, root
 from ppduck.masks._level import LEVEL, MORE_NOISE, NOISE_LOSSES, check_level

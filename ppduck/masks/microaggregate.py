@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.arguments import MisreadError, Parameter
 from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.parameters import MisreadError, Parameter
 from ppduck.call.registry import register
 from ppduck.call.roles import Roles
 from ppduck.call.udf import Udf

@@ -17,8 +17,8 @@ from scipy.linalg import lapack
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.arguments import MisreadError, Parameter
 from ppduck.call.linear_mask import Request
+from ppduck.call.parameters import MisreadError, Parameter
 from ppduck.call.ranges import Range
 from ppduck.call.registry import register
 from ppduck.errors import quoted

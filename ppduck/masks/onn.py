@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter, Reader
 from ppduck.call.ranges import Range
 from ppduck.call.registry import register
 from ppduck.call.udf import Udf
@@ -29,7 +29,7 @@ SMALLEST_RANGE = 0.01  # of targets: smaller ones are scaled up to anything
 _RANGE = arguments.number(Range(SMALLEST_RANGE, 1, below=True))
 
 
-def _above(most: float) -> arguments.Reader:
+def _above(most: float) -> Reader:
     return arguments.number(Range(0, most, above=True))
 
 

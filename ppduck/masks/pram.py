@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import register
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs.mechanism import CONF, PROBABILITIES, SHARED, UDFS, Mechanism, RandomizingMask, resolve

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.ranges import Range
 from ppduck.call.registry import register
 from ppduck.call.udf import Udf

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ppduck.call.arguments import Parameter, number, per_column
+from ppduck.call.arguments import number, per_column
 from ppduck.call.linear_mask import Request
+from ppduck.call.parameters import Parameter
 from ppduck.call.ranges import Range
 from ppduck.call.registry import register
 from ppduck.errors import quoted

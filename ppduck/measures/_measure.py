@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.ranges import Range
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, PpduckError, listed

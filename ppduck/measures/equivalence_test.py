@@ -14,7 +14,7 @@ from math import ceil, isnan
 from typing import Any
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, register
 from ppduck.call.udf import Udf

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, register
 from ppduck.call.roles import FEW_LEVELS, Feature, categories_among, features_of
 from ppduck.call.udf import Udf

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
 from ppduck.call.direction import LOWER_IS_BETTER
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, function_named, register
 from ppduck.catalogue.tables import Catalog
 from ppduck.pairs.moments import COMPARED, KEY, ORIGINAL, RELEASE, Pairs

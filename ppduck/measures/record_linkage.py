@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
 from ppduck.call.direction import LOWER_IS_SAFER
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, register
 from ppduck.call.roles import MANY_LEVELS
 from ppduck.call.udf import Udf

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter
+from ppduck.call.parameters import Parameter
 from ppduck.call.roles import Feature, categories_among, choose_nonconf, features_of, refuse_overlap, refuse_reserved
 from ppduck.call.roles import resolve_columns as resolve
 from ppduck.catalogue.rehearsal import may_fail, rehearse

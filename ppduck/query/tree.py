@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from sqlglot import exp
+from sqlglot.generators.duckdb import DuckDBGenerator
 
 Expr = exp.Expr
 
@@ -25,6 +27,10 @@ def column(name: str, table: str | None = None) -> Expr:
 def call(function: str, *arguments: Expr) -> Expr:
     """A function call that sqlglot passes on as it stands, whatever it knows of the name."""
     return exp.Anonymous(this=function, expressions=list(arguments))
+
+
+def null() -> Expr:
+    return exp.null()
 
 
 def text(value: str) -> Expr:
@@ -97,8 +103,18 @@ def hidden(name: str) -> Expr:
     return call("greatest", column(name), exp.Null())
 
 
+def _written_order(generator: Any, node: exp.Ordered) -> str:
+    return f"{generator.sql(node, 'this')} {'DESC' if node.args.get('desc') else 'ASC'} NULLS LAST"
+
+
+class _Generator(DuckDBGenerator):
+    """Writes orders out: what they mean by default is a setting of the user's."""
+
+    TRANSFORMS: ClassVar[dict[Any, Any]] = {**DuckDBGenerator.TRANSFORMS, exp.Ordered: _written_order}
+
+
 def render(expression: Expr) -> str:
-    return expression.sql(dialect="duckdb", copy=False)
+    return _Generator(dialect="duckdb").generate(expression, copy=False)
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
@@ -108,22 +124,176 @@ def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> st
     return f'SELECT * FROM (VALUES {", ".join(map(render, tuples))}) AS "rows"({names})'
 
 
+class Rows:
+    """What a SELECT reads: a table, a SELECT under a name, or several joined."""
+
+    def __init__(self, first: Expr, joins: Sequence[Expr] = ()) -> None:
+        self.first = first
+        self.joins = tuple(joins)
+
+    def join(self, other: Rows, on: Expr, *, outer: bool = False) -> Rows:
+        return self._with(other, side="LEFT" if outer else None, on=on)
+
+    def matched(self, other: Rows, pairs: Sequence[tuple[Expr, Expr]], *, outer: bool = False) -> Rows:
+        """Joined where all pairs are equal, NULLs matching NULLs; each with each where there is nothing to match."""
+        if not pairs and not outer:
+            return self.cross(other)
+        same = [exp.NullSafeEQ(this=a.copy(), expression=b.copy()) for a, b in pairs]
+        return self.join(other, exp.and_(*same) if same else exp.true(), outer=outer)
+
+    def using(self, other: Rows, columns: Sequence[str], *, anti: bool = False) -> Rows:
+        """Joined by columns of the same name; ``anti``, those rows that have no partner."""
+        return self._with(other, side="ANTI" if anti else None, using=[name(each) for each in columns])
+
+    def cross(self, other: Rows) -> Rows:
+        return self._with(other, kind="CROSS")
+
+    def beside(self, other: Rows) -> Rows:
+        """Row by row as they lie."""
+        return self._with(other, method="POSITIONAL")
+
+    def _with(self, other: Rows, **how: Any) -> Rows:
+        told = {key: value for key, value in how.items() if value is not None}
+        return Rows(self.first, (*self.joins, exp.Join(this=other.first, **told), *other.joins))
+
+
+def table(name: str) -> Rows:
+    """A step of the statement, or another table that ppduck names."""
+    return Rows(exp.Table(this=exp.to_identifier(name, quoted=True)))
+
+
+def source(text: str, alias: str | None = None) -> Rows:
+    """The user's table, whose SQL the catalogue has written already."""
+    own: Expr = exp.Var(this=text)
+    return Rows(own if alias is None else exp.alias_(own, alias, quoted=True, copy=False))
+
+
+def derived(query: Expr, alias: str) -> Rows:
+    """The rows of a SELECT under a name."""
+    return Rows(exp.Subquery(this=query, alias=exp.TableAlias(this=name(alias))))
+
+
+def query(
+    columns: Sequence[Expr],
+    rows: Rows | None = None,
+    *,
+    where: Expr | None = None,
+    group: Sequence[Expr] = (),
+    order: Sequence[Expr] = (),
+    limit: Expr | None = None,
+) -> Expr:
+    """One SELECT."""
+    parts: dict[str, Any] = {"expressions": list(columns)}
+    if rows is not None:
+        parts |= {"from_": exp.From(this=rows.first), "joins": list(rows.joins)}
+    if where is not None:
+        parts["where"] = exp.Where(this=where)
+    if group:
+        parts["group"] = exp.Group(expressions=list(group))
+    if order:
+        parts["order"] = _order(order)
+    if limit is not None:
+        parts["limit"] = exp.Limit(expression=limit)
+    return exp.Select(**parts)
+
+
+def union_all(queries: Sequence[Expr]) -> Expr:
+    result = queries[0]
+    for each in queries[1:]:
+        result = exp.Union(this=result, expression=each, distinct=False)
+    return result
+
+
+def scalar(query: Expr) -> Expr:
+    """A SELECT of one value as an expression."""
+    return exp.Subquery(this=query)
+
+
+def descending(value: Expr) -> Expr:
+    return exp.Ordered(this=value, desc=True, nulls_first=False)
+
+
+def _order(by: Sequence[Expr]) -> Expr:
+    own = [each if isinstance(each, exp.Ordered) else exp.Ordered(this=each, nulls_first=False) for each in by]
+    return exp.Order(expressions=own)
+
+
+def over(function: Expr, by: Sequence[Expr] = (), order: Sequence[Expr] = ()) -> Expr:
+    """A window function; what it is called with, and by, is copied."""
+    parts: dict[str, Any] = {"this": function}
+    if by:
+        parts["partition_by"] = [each.copy() for each in by]
+    if order:
+        parts["order"] = _order([each.copy() for each in order])
+    return exp.Window(**parts)
+
+
+def in_order(function: str, value: Expr, order: Sequence[Expr], *, distinct: bool = False) -> Expr:
+    """An aggregate that heeds the order of its values, such as list(x ORDER BY y)."""
+    own: Expr = exp.Distinct(expressions=[value]) if distinct else value
+    ordered = _order([each.copy() for each in order])
+    ordered.set("this", own)
+    return call(function, ordered)
+
+
+def only(aggregate: Expr, where: Expr) -> Expr:
+    """An aggregate of the rows that meet a condition."""
+    return exp.Filter(this=aggregate, expression=exp.Where(this=where))
+
+
+def item(values: Expr, position: int | Expr) -> Expr:
+    """An item of a list, the first at 1."""
+    return call("list_extract", values, number(position) if isinstance(position, int) else position)
+
+
+def part(row: Expr, name: str) -> Expr:
+    """A field of a struct."""
+    return exp.Dot(this=row, expression=exp.to_identifier(name, quoted=True))
+
+
+def struct(fields: Mapping[str, Expr]) -> Expr:
+    pairs = [exp.PropertyEQ(this=name(each), expression=value) for each, value in fields.items()]
+    return call("struct_pack", *pairs)
+
+
+def cases(*pairs: tuple[Expr, Expr], otherwise: Expr | None = None) -> Expr:
+    """CASE WHEN … THEN … ELSE … END."""
+    found = exp.Case()
+    for condition, value in pairs:
+        found = found.when(condition, value, copy=False)
+    return found if otherwise is None else found.else_(otherwise, copy=False)
+
+
 class Statement:
-    """WITH … SELECT, written CTE by CTE."""
+    """WITH … SELECT, step by step."""
 
     def __init__(self) -> None:
-        self._steps: list[tuple[str, str, bool]] = []
+        self._steps: list[tuple[str, str | Expr, bool]] = []
 
-    def step(self, name: str, body: str, *, materialized: bool) -> None:
+    def step(self, name: str, body: str | Expr, *, materialized: bool) -> None:
         self._steps.append((name, body, materialized))
 
-    def finish(self, body: str) -> str:
+    def query(self, body: Expr) -> Expr:
+        """The whole statement as a tree."""
+        last = max((i for i, (_, _, kept) in enumerate(self._steps) if kept), default=None)
+        steps = []
+        for i, (own, rows, kept) in enumerate(self._steps):
+            tree = exp.Var(this=rows) if isinstance(rows, str) else rows
+            tree = exp.Var(this=_whole(render(tree))) if i == last else tree
+            steps.append(exp.CTE(this=tree, alias=exp.TableAlias(this=name(own)), materialized=kept))
+        if steps:
+            body.set("with_", exp.With(expressions=steps))
+        return body
+
+    def finish(self, body: str | Expr) -> str:
         last = max((i for i, (_, _, kept) in enumerate(self._steps) if kept), default=None)
         steps = []
         for i, (own, rows, kept) in enumerate(self._steps):
             hint = "MATERIALIZED" if kept else "NOT MATERIALIZED"
-            steps.append(f"{render(name(own))} AS {hint} ({_whole(rows) if i == last else rows})")
-        return f"WITH {', '.join(steps)} {body}" if steps else body
+            text = rows if isinstance(rows, str) else render(rows)
+            steps.append(f"{render(name(own))} AS {hint} ({_whole(text) if i == last else text})")
+        written = body if isinstance(body, str) else render(body)
+        return f"WITH {', '.join(steps)} {written}" if steps else written
 
 
 def _whole(rows: str) -> str:

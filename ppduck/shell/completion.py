@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ppduck.call.arguments import Parameter
 from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, PlainMacro, functions
 from ppduck.designs.mechanism import RandomizingMask
 from ppduck.shell.names import Chain, Names, Relation, chain, in_quotes

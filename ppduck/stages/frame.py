@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from ppduck.call.arguments import Parameter
 from ppduck.call.linear_mask import LinearMask, Request, Span, Weighing, all_of_s
 from ppduck.call.numeric_mask import by_own_name, parameters_of
+from ppduck.call.parameters import Parameter
 from ppduck.call.roles import Roles, assign, numeric
 from ppduck.call.udf import Udf
 from ppduck.catalogue.hash_function import refuse_another_hash

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ppduck.call.arguments import Parameter
 from ppduck.call.numeric_mask import NumericMask, parameters_of
+from ppduck.call.parameters import Parameter
 from ppduck.call.registry import function_named
 from ppduck.call.roles import assign
 from ppduck.call.udf import Udf

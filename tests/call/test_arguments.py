@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ppduck.call import arguments
-from ppduck.call.arguments import Parameter, read_arguments
+from ppduck.call.arguments import read_arguments
+from ppduck.call.parameters import Parameter
 from ppduck.call.ranges import Range
 from ppduck.errors import PpduckError
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ppduck.call.arguments import Parameter, Reader
+from ppduck.call.parameters import Parameter, Reader
 from ppduck.call.registry import Function, functions
 from tests.fuzz.tables import Table, literal, quoted
 

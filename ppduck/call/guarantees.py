@@ -1,0 +1,63 @@
+"""What a mask promises, and what it does not, as values: each with the sentence that users read.
+
+Code asks for a promise (``function.promises(Promise.MOMENTS, call)``), never for a sentence or a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class Promise(Enum):
+    """What can be promised of a release."""
+
+    MOMENTS = "means, variances and covariances exactly"
+    LINEAR_ANALYSES = "every linear analysis comes out the same"
+    MOMENTS_ON_AVERAGE = "means and covariances up to sampling error"
+    SPREAD = "mean and variance of every column exactly"
+    VALUES = "exactly the original values, reordered"
+    DISTRIBUTION = "the distribution of every column, nearly"
+    RANGE = "no value outside the original range"
+    MEANS = "the mean of every column exactly"
+    RANKS = "rank correlations, nearly"
+    NEARBY = "no value far from its original"
+    CURVES = "conditional means of any shape"
+    CORRELATIONS_ON_AVERAGE = "correlations up to sampling error"
+    NO_GAIN = "nothing more told by linear prediction"
+    NO_GAIN_IN_RANKS = "nothing more told by scores"
+    ALIKE_ROWS = "every row is like k - 1 others"
+    DIVERSE_VALUES = "every group has l values"
+    BOUND = "no more told than an epsilon allows"
+    RECONSTRUCTION = "tables can be reconstructed"
+    SHARES = "the expected share of every level"
+    KEYED = "the same row gets the same noise, however often it is read"
+
+
+def always(call: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A promise in the words that users read, and the calls for which it holds."""
+
+    promise: Promise
+    sentence: str
+    when: Callable[[Any], bool] = always
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What is not promised, and the calls that lose it."""
+
+    sentence: str
+    when: Callable[[Any], bool] = always
+
+    def __str__(self) -> str:
+        return self.sentence
