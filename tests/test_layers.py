@@ -10,7 +10,7 @@ import ppduck
 ROOT = Path(ppduck.__file__).parent
 # From the ground up; a module may import its own layer and those before it.
 LAYERS = [
-    ("errors", "interrupts", "notes", "secret", "values", "version"),
+    ("errors", "interrupts", "libraries", "notes", "secret", "values", "version"),
     ("kernels",),
     ("query",),
     ("catalogue",),

@@ -206,7 +206,7 @@ def test_the_secret_shows_nowhere(customers: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_the_planner_does_not_print_its_secret() -> None:
-    from ppduck.extension.connections import Planner
+    from ppduck.extension.planner import Planner
 
     assert SECRET not in repr(Planner(SECRET.encode()))
     assert SECRET not in str({name: repr(value) for name, value in vars(Planner(SECRET.encode())).items()})

@@ -16,7 +16,7 @@ import ppduck
 from ppduck.call.registry import PlainMacro, function_named
 from ppduck.catalogue.operators import EXPRESSIONS, PROBE, REFUSED
 from ppduck.extension import macros
-from ppduck.extension.connections import Planner
+from ppduck.extension.planner import Planner
 from ppduck.guide.examples import DEMO, EXAMPLES
 from ppduck.query.whole_names import foreign, qualified
 from tests.laws import steady

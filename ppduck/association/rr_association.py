@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
 
 from ppduck.call import arguments
 from ppduck.call.parameters import Parameter
@@ -31,6 +30,7 @@ from ppduck.estimators.design_source import read_published
 from ppduck.kernels import association
 from ppduck.kernels.association_ranges import UNDEFINED, ranges
 from ppduck.kernels.randomized import Reconstruction, half_width
+from ppduck.libraries import stats
 from ppduck.values import Array
 
 NAME = "rr_association"
@@ -111,7 +111,7 @@ def _rejects_independence(found: Reconstruction, level: float) -> bool:
         table = np.compress(margin > 0, table, axis=axis)
     freedom = table.size - 1 - sum(size - 1 for size in table.shape)
     statistic = association.value(association.measures_for(table.shape)["chi2"], table, found.n)
-    return freedom > 0 and bool(statistic > chi2.ppf(level, freedom))
+    return freedom > 0 and bool(statistic > stats.chi2.ppf(level, freedom))
 
 
 _NUMBERS = ("estimate", "std_error", "lower", "upper", "naive")

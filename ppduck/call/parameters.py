@@ -101,7 +101,29 @@ def written(value: Any) -> str:
 
 
 class Call:
-    """The arguments of one call, defaults filled in."""
+    """The arguments of one call, defaults filled in.
+
+    What a dataclass would have made anew for each of many classes, while ppduck is imported, stands here once.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        declared = {each.name: each.default for each in fields(self)}  # type: ignore[arg-type]
+        for name, value in (declared | given).items():
+            if name not in declared or value is dataclasses.MISSING:
+                raise TypeError(f"{type(self).__name__} has no {name}" if name in given else f"{name} is missing")
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
 AnyCall = TypeVar("AnyCall", bound=Call)
@@ -115,13 +137,10 @@ def parameters(cls: type[AnyCall]) -> type[AnyCall]:
         if not isinstance(declared, Parameter):
             raise TypeError(f"{cls.__name__}.{name} needs parameter(…)")
         own = dataclasses.replace(declared, name=name)
-        metadata = {_OF_FIELD: own}
-        setattr(
-            cls,
-            name,
-            field(metadata=metadata) if own.value is REQUIRED else field(default=own.value, metadata=metadata),
-        )
-    return dataclass(frozen=True, kw_only=True)(cls)
+        default = dataclasses.MISSING if own.value is REQUIRED else own.value
+        setattr(cls, name, field(default=default, metadata={_OF_FIELD: own}))
+    cls.__doc__ = cls.__doc__ or cls.__name__  # else one is made from the signature, which takes long
+    return dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
 
 
 def parameters_of(call: type[Call]) -> tuple[Parameter, ...]:

@@ -7,7 +7,6 @@ the one that users know stands a planned function, which reads the arguments and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
 from functools import cache
 from importlib import resources
 
@@ -17,7 +16,11 @@ from ppduck.call.registry import Kind, PlainMacro, Result, register
 from ppduck.query.whole_names import foreign, qualified_within, systems
 
 _WORD = re.compile(r"\w+")
-_CREATE = re.compile(r"CREATE OR REPLACE MACRO (\w+)\(")
+_CREATE = re.compile(
+    r"^CREATE OR REPLACE MACRO (\w+)\((.*?);\s*(?:--[^\n]*\s*)*(?=^CREATE|\Z)", re.DOTALL | re.MULTILINE
+)
+# What is written like a call there and is none: words of messages, and steps of a query with their columns.
+NO_CALLS = {"INT", "_pp_eliminated", "column", "getenv", "of_columns", "of_conf", "of_directions"}
 OWN = "_pp_plain_"
 
 
@@ -26,29 +29,36 @@ def text() -> str:
     return resources.files("ppduck.sql").joinpath("ppduck.sql").read_text(encoding="utf-8")
 
 
-def as_temporary(statements: Sequence[str], wanted: Iterable[str], builtins: Set[str]) -> list[str]:
+@cache
+def bodies() -> dict[str, str]:
+    """What follows the opening parenthesis of each macro of the file, by name; a helper stands before its callers."""
+    return {found[1]: found[2] for found in _CREATE.finditer(text())}
+
+
+@cache
+def as_temporary(wanted: tuple[str, ...]) -> list[str]:
     """The statements that make temporary macros of these, each under its ``own_name``, and of the helpers they call.
 
-    Every one of the ``builtins`` that they call is qualified, in the SQL that they write too.
+    Every function of DuckDB's that they call is qualified, in the SQL that they write too.
     """
-    wanted = frozenset(wanted)
     needed = set(wanted)
-    found = []
-    for statement in reversed(statements):  # a helper stands before those that call it
-        created = _CREATE.search(statement)
-        if created and created[1] in needed:
-            needed |= set(_WORD.findall(statement))
-            found.append((created[1], statement[created.end() :]))
-    names = {name: own_name(name) if name in wanted else name for name, _ in found}
-    made = []
-    for name, rest in reversed(found):
-        body = qualified_within(
-            rest,
-            lambda called: f"temp.main.{names[called]}" if called in names else systems(called),
-            lambda called: called in names or called.casefold() in builtins,
-        )
-        made.append(f"CREATE OR REPLACE TEMP MACRO {names[name]}({body}")
-    return made
+    for name, body in reversed(bodies().items()):
+        if name in needed:
+            needed |= set(_WORD.findall(body))
+    names = {name: own_name(name) if name in wanted else name for name in bodies() if name in needed}
+
+    @cache
+    def home(called: str) -> str:
+        return f"temp.main.{names[called]}" if called in names else systems(called)
+
+    return [
+        f"CREATE OR REPLACE TEMP MACRO {own}({qualified_within(bodies()[name], home, _is_called)}"
+        for name, own in names.items()
+    ]
+
+
+def _is_called(name: str) -> bool:
+    return name not in NO_CALLS
 
 
 def own_name(macro: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from ppduck.call.registry import Function, functions
+from ppduck.catalogue import objects
 from ppduck.errors import UnreadError
 from ppduck.query import tree as sql
 from ppduck.query.whole_names import Home, qualified
@@ -56,8 +57,7 @@ class Taught:
         A function that is missing would be learnt when it is met; in the place of one that somebody has planted in
         the database under the same name, ppduck's own must be there before.
         """
-        query = "SELECT lower(view_name), lower(sql) FROM duckdb_views() WHERE NOT internal"
-        views = dict(self.execute(query).fetchall())
+        views = objects.views(self)
         reached = [text.lower() for text in texts if text]
         for text in reached:  # which grows on the way
             for name in [name for name in views if name in text]:

@@ -44,7 +44,7 @@ def callable_by_duckdb(
 
 def _told(udf: Udf, speaker: Speaker) -> Callable[..., pa.Array]:
     """A function of a specification and a dataclass, over a column of structs."""
-    gives, spec, told = arrow_type(udf.gives), udf.spec, udf.told
+    spec, told = udf.spec, udf.told
     assert spec is not None
     assert told is not None
     hints = typing.get_type_hints(told)
@@ -61,7 +61,7 @@ def _told(udf: Udf, speaker: Speaker) -> Callable[..., pa.Array]:
             for text, *values in zip(texts, *columns, strict=True):
                 interrupts.check_interrupt()  # a batch may be two thousand groups
                 found.append(udf.call(spec.read(text.as_py()), told(*values)))
-        return pa.array(found, type=gives)
+        return pa.array(found, type=arrow_type(udf.gives))
 
     return rows
 
@@ -76,7 +76,6 @@ def _array(value: Any) -> Any:
 
 def _row_by_row(udf: Udf, speaker: Speaker) -> Callable[..., pa.Array]:
     """A function of plain values over columns, which hands over lists of numbers as arrays, not item by item."""
-    gives = arrow_type(udf.gives)
 
     def rows(*columns: Any) -> pa.Array:
         with speaker.gathering(), interrupts.at_work(columns[0][0].as_py() if len(columns[0]) else None):
@@ -84,7 +83,7 @@ def _row_by_row(udf: Udf, speaker: Speaker) -> Callable[..., pa.Array]:
             for row in zip(*columns, strict=True):
                 interrupts.check_interrupt()  # a batch may be two thousand groups
                 found.append(udf.call(*map(_plain, row)))
-        return pa.array(found, type=gives)
+        return pa.array(found, type=arrow_type(udf.gives))
 
     return rows
 

@@ -15,10 +15,9 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import cKDTree
-from scipy.stats import chi2, f, rankdata
 
 from ppduck.kernels.relation_kinds import line, orthonormal
+from ppduck.libraries import spatial, stats
 from ppduck.values import Array
 
 Rows = npt.NDArray[np.intp]
@@ -72,12 +71,14 @@ def _spread_check(s: Array, u: Array, r: Array, column: int) -> Check:
     if freedom == 0 or n < FEWEST + freedom:
         return _untested(name, (column,))
     # Under constant variance R² is freedom / n on average: that much is no effect.
-    return _judged(name, (column,), "Breusch-Pagan", total, chi2.sf(total, freedom), (total - freedom) / n, SPREAD)
+    return _judged(
+        name, (column,), "Breusch-Pagan", total, stats.chi2.sf(total, freedom), (total - freedom) / n, SPREAD
+    )
 
 
 def breusch_pagan(columns: Array, r: Array) -> tuple[float, int]:
     """n R² of r² on the ranks of the columns and their squares, and its degrees of freedom."""
-    z = 2 * (rankdata(columns, axis=0) - 0.5) / len(r) - 1
+    z = 2 * (stats.rankdata(columns, axis=0) - 0.5) / len(r) - 1
     basis = orthonormal(np.column_stack([z, z**2]))
     squares = r**2 - np.mean(r**2)
     total = float(squares @ squares)
@@ -113,7 +114,7 @@ def _pair_check(first: Array, second: Array, columns: tuple[int, int]) -> Check:
         bend, p_bend, share = _bend(a, b)
         follows, freedom = breusch_pagan(a[:, None], left)
         effect = (follows - freedom) / len(a)
-        p_follows = float(chi2.sf(follows, freedom))
+        p_follows = float(stats.chi2.sf(follows, freedom))
         # Two looks at the same pair, so each p-value counts twice (Bonferroni).
         curve = _judged(name, columns, "curve beyond the line, F", bend, min(1.0, 2 * p_bend), share, PATTERN)
         spread = _judged(
@@ -132,7 +133,7 @@ def _mildness(check: Check) -> tuple[bool, float]:
 
 def _bend(first: Array, second: Array) -> tuple[float, float, float]:
     """F, p-value and share of variance, less that by chance, of a curve of ``second`` over ``first``."""
-    z = (rankdata(first) - 0.5) / len(first)
+    z = (stats.rankdata(first) - 0.5) / len(first)
     waves = np.cos(np.pi * z[:, None] * np.arange(1, WAVES + 1))
     straight, _, one = line(first[:, None], second)
     curved, _, rank = line(np.column_stack([first, waves]), second)
@@ -140,7 +141,7 @@ def _bend(first: Array, second: Array) -> tuple[float, float, float]:
     if extra == 0 or curved >= 1:
         return 0.0, 1.0, 0.0
     statistic = (curved - straight) / extra * spare / (1 - curved)
-    return statistic, float(f.sf(statistic, extra, spare)), curved - straight - extra * (1 - curved) / spare
+    return statistic, float(stats.f.sf(statistic, extra, spare)), curved - straight - extra * (1 - curved) / spare
 
 
 def single_valued(s: Array, u: Array, r: Array) -> list[Check]:
@@ -189,7 +190,7 @@ def _neighbours(s: Array) -> Rows:
     n, spread = len(s), s.std(axis=0)
     scaled = (s - s.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     size = min(n - 1, 10 + int(np.sqrt(n)))
-    _, near = cKDTree(scaled).query(scaled, k=size + 1)
+    _, near = spatial.cKDTree(scaled).query(scaled, k=size + 1)
     # Among rows of equal S a row need not come first, nor at all: then the farthest goes instead.
     itself = near == np.arange(n)[:, None]
     itself[~itself.any(axis=1), -1] = True

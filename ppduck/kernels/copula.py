@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import ndtr
 
 from ppduck.kernels.linear import Blocks, LinearForm, regress, scaled_noise
+from ppduck.libraries import special
 from ppduck.values import Array, Moments
 
 ROUNDS, LAST_ROUNDS = 10, 2
@@ -80,8 +80,8 @@ def calibrated(
         s, x, v = rows[:, :p], rows[:, p : p + q], rows[:, p + q :]
         # The rows are masked as if they were all there is, so that their correlations are the targets exactly.
         own = Blocks.from_moments(Moments.of(rows), p, q)
-        s_ranks = _unit(np.where(True if scored is None else np.asarray(scored, dtype=bool), ndtr(s), s))
-        x_ranks = np.sort(_unit(ndtr(x)), axis=0)
+        s_ranks = _unit(np.where(True if scored is None else np.asarray(scored, dtype=bool), special.ndtr(s), s))
+        x_ranks = np.sort(_unit(special.ndtr(x)), axis=0)
         best, least, step = target, np.inf, np.pi / 3
         for _ in range(rounds):
             form = form_of(own, target[:p], _correlations(target[p:]))

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from math import ceil, inf, isfinite, nan, sqrt
 
 import numpy as np
-from scipy.special import stdtrit
 
 from ppduck.kernels.threads import one_thread
+from ppduck.libraries import special
 from ppduck.values import Array
 
 Interval = tuple[float, float, float]  # of deviations from a target: found, lower, upper
@@ -141,7 +141,7 @@ def parametric(moments: FittedMoments, region: float, alpha: float = 0.05, scale
     n, joint = moments.n, corrected(alpha)
 
     def around(deviation: float, error: float, size: float, freedom: int) -> Interval:
-        reach = float(stdtrit(freedom, 1 - size)) * error
+        reach = float(special.stdtrit(freedom, 1 - size)) * error
         return deviation, deviation - reach, deviation + reach
 
     mean = around(moments.mean_d, sqrt(moments.var_d / n), alpha, n - 1)

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import chi2 as chi2_law
-from scipy.stats import ncx2
 
 from ppduck.kernels.loglinear import statistics
+from ppduck.libraries import optimize, stats
 from ppduck.values import Array
 
 
@@ -32,7 +30,7 @@ class Test:
         return self._tail(self.g2)
 
     def _tail(self, statistic: float) -> float:
-        return float(chi2_law.sf(statistic, self.df)) if self.df > 0 else 1.0
+        return float(stats.chi2.sf(statistic, self.df)) if self.df > 0 else 1.0
 
 
 def conditional(table: Array) -> Test:
@@ -76,9 +74,9 @@ def efficiency(table: Array, matrices: Sequence[Array]) -> float:
 
 def power_left(efficiency: float, df: int, level: float, power: float) -> float:
     """The power of a test at a level against what it would have found with the given power but for randomization."""
-    limit = float(chi2_law.isf(level, df))
-    needed = brentq(lambda amount: float(ncx2.sf(limit, df, amount)) - power, 1e-9, 1e4)
-    return float(ncx2.sf(limit, df, needed * efficiency)) if efficiency > 0 else level
+    limit = float(stats.chi2.isf(level, df))
+    needed = optimize.brentq(lambda amount: float(stats.ncx2.sf(limit, df, amount)) - power, 1e-9, 1e4)
+    return float(stats.ncx2.sf(limit, df, needed * efficiency)) if efficiency > 0 else level
 
 
 def partial_correlation(table: Array) -> float | None:

@@ -12,9 +12,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ppduck.kernels.linear import Blocks
+from ppduck.libraries import linalg
 from ppduck.values import Array
 
 
@@ -24,7 +24,7 @@ def axes(blocks: Blocks, terms: list[int]) -> Array:
     if terms:
         factor = np.linalg.cholesky(blocks.cov[np.ix_(terms, terms)])
         units = np.diag(1 / (blocks.scale[terms] * math.sqrt(blocks.n - 1)))
-        found[np.ix_(terms, terms)] = solve_triangular(factor, units, lower=True)
+        found[np.ix_(terms, terms)] = linalg.solve_triangular(factor, units, lower=True)
     return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve, lapack
 
+from ppduck.libraries import linalg
 from ppduck.values import Array, Moments
 
 # A column whose residual share of variance is below this counts as a combination of the others.
@@ -96,7 +96,7 @@ def independent(covariance: Array) -> list[int]:
     """Columns that span the rest, by pivoted Cholesky on a correlation-scaled matrix."""
     if covariance.shape[0] == 0:
         return []
-    _, pivots, rank, info = lapack.dpstrf(covariance, tol=COLLINEAR, lower=1)
+    _, pivots, rank, info = linalg.lapack.dpstrf(covariance, tol=COLLINEAR, lower=1)
     if info < 0:
         raise ValueError(f"dpstrf refused argument {-info}")
     return sorted(int(pivot) - 1 for pivot in pivots[:rank])
@@ -108,7 +108,7 @@ def regress(covariance: Array, cross: Array) -> Array:
     coefficients = np.zeros_like(cross)
     if keep:
         factor = np.linalg.cholesky(covariance[np.ix_(keep, keep)])
-        coefficients[keep] = cho_solve((factor, True), cross[keep])
+        coefficients[keep] = linalg.cho_solve((factor, True), cross[keep])
     return coefficients
 
 

@@ -15,10 +15,10 @@ from math import log2
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import cKDTree
 
 from ppduck.interrupts import check_interrupt
 from ppduck.kernels.threads import one_thread
+from ppduck.libraries import spatial
 from ppduck.values import Array
 
 TREE_DIMENSIONS = 8  # beyond, a tree visits so many points that comparing with all of them is faster
@@ -272,7 +272,7 @@ def _by_tree(search: _Search, pool: ThreadPoolExecutor, workers: int) -> Array:
     alive = np.flatnonzero(np.isnan(tied))
     if not len(alive):
         return tied
-    tree = cKDTree(search.points)
+    tree = spatial.cKDTree(search.points)
     # Records that are near each other follow each other: the nodes they visit are in the cache.
     place = np.empty(len(search.points), dtype=np.intp)
     place[tree.indices] = np.arange(len(place))

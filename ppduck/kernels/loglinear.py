@@ -11,14 +11,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import log, prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog
-from scipy.sparse import csr_matrix, hstack, identity
-from scipy.stats import chi2 as chi2_law
 
 from ppduck.interrupts import check_interrupt
+from ppduck.libraries import optimize, sparse, stats
 from ppduck.values import Array
 
 Generators = tuple[tuple[int, ...], ...]
@@ -101,7 +100,7 @@ def scaled_once(fitted: Array, wanted: Sequence[Array], generators: Generators) 
     return fitted, off
 
 
-def _described(shape: Sequence[int], generators: Generators, cells: npt.NDArray[np.intp]) -> csr_matrix:
+def _described(shape: Sequence[int], generators: Generators, cells: npt.NDArray[np.intp]) -> Any:
     """Which margin of each generator a cell belongs to: one row a cell, one column a margin that has cells."""
     places = np.unravel_index(cells, tuple(shape))
     columns, first = [], 0
@@ -111,7 +110,7 @@ def _described(shape: Sequence[int], generators: Generators, cells: npt.NDArray[
         columns.append(first + dense)
         first += len(own)
     rows = np.tile(np.arange(len(cells)), len(columns))
-    return csr_matrix((np.ones(len(rows)), (rows, np.concatenate(columns))), shape=(len(cells), first))
+    return sparse.csr_matrix((np.ones(len(rows)), (rows, np.concatenate(columns))), shape=(len(cells), first))
 
 
 def _left_empty(table: Array, generators: Generators, room: Cells) -> Cells:
@@ -124,11 +123,11 @@ def _left_empty(table: Array, generators: Generators, room: Cells) -> Cells:
     zero = table.ravel()[cells] == 0
     empty, filled = described[zero], described[~zero]
     free = described.shape[1]
-    found = linprog(
+    found = optimize.linprog(
         np.concatenate([np.zeros(free), -np.ones(empty.shape[0])]),
-        A_ub=hstack([-empty, identity(empty.shape[0])]),
+        A_ub=sparse.hstack([-empty, sparse.identity(empty.shape[0])]),
         b_ub=np.zeros(empty.shape[0]),
-        A_eq=hstack([filled, csr_matrix((filled.shape[0], empty.shape[0]))]),
+        A_eq=sparse.hstack([filled, sparse.csr_matrix((filled.shape[0], empty.shape[0]))]),
         b_eq=np.zeros(filled.shape[0]),
         bounds=[(None, None)] * free + [(0, 1)] * empty.shape[0],
         method="highs",
@@ -187,7 +186,7 @@ class Fit:
         """The chance of a worse fit; 1 for a model that cannot be wrong."""
         if self.df is None:
             return None
-        return float(chi2_law.sf(statistic, self.df)) if self.df > 0 else 1.0
+        return float(stats.chi2.sf(statistic, self.df)) if self.df > 0 else 1.0
 
     @property
     def aic(self) -> float | None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erfc, ndtr
 
 from ppduck.kernels.linear import Blocks, LinearForm, regress
+from ppduck.libraries import special
 from ppduck.values import Array
 
 
@@ -64,7 +64,7 @@ def given_back(found: Nearness, step: Array) -> Array:
     half = np.where(step > 0, step, 0.0) / (2 * np.sqrt(2))
     at_random = np.hypot(found.spread, found.masked_spread)
     with np.errstate(divide="ignore", invalid="ignore"):
-        missed, missed_at_random = erfc(half / found.apart), erfc(half / at_random)
+        missed, missed_at_random = special.erfc(half / found.apart), special.erfc(half / at_random)
         excess = 1 - np.where(missed_at_random > 0, missed / missed_at_random, 0.0)
     return np.where(step > 0, np.clip(np.nan_to_num(excess, nan=1.0), 0, 1), 0.0)
 
@@ -78,8 +78,8 @@ def below_zero(found: Nearness, mean: Array, least: Array) -> Array:
     if not (least >= 0).any():
         return np.zeros(len(least))
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.minimum(ndtr(-mean / found.masked_spread), ndtr(-least / found.apart))
-        in_reach = ndtr((2 * found.apart - mean) / found.spread) - ndtr(-mean / found.spread)
+        share = np.minimum(special.ndtr(-mean / found.masked_spread), special.ndtr(-least / found.apart))
+        in_reach = special.ndtr((2 * found.apart - mean) / found.spread) - special.ndtr(-mean / found.spread)
     return np.where(least >= 0, np.nan_to_num(np.minimum(share, in_reach / 2), nan=0.0), 0.0)
 
 

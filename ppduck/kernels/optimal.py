@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 
 from ppduck.interrupts import check_interrupt
 from ppduck.kernels.disclosure import Population
 from ppduck.kernels.randomized import uniform
+from ppduck.libraries import optimize
 from ppduck.values import Array
 
 Chosen = npt.NDArray[np.bool_]
@@ -233,7 +233,7 @@ def _from(problem: Problem, held: Chosen, start: Array) -> Array:
     x = start
     for _ in range(_ROUNDS):
         watching = watched
-        found = minimize(
+        found = optimize.minimize(
             cost, x, args=(sizes,), jac=cost_slope, bounds=bounds, method="SLSQP",
             constraints={
                 "type": "ineq",

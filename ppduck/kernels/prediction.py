@@ -10,9 +10,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import lapack, svdvals
-from scipy.stats import f
 
+from ppduck.libraries import linalg, stats
 from ppduck.values import Array, Moments
 
 DEPENDENT = 1e-10  # share of a column's variance below which others determine it
@@ -32,7 +31,7 @@ def canonical_correlation(moments: Moments, of: Sequence[int], by: Sequence[int]
     if not a.size or not b.size:
         return 0.0
     inner = a @ correlation[np.ix_(list(of), list(by))] @ b.T
-    return float(np.clip(svdvals(inner)[0], 0.0, 1.0))
+    return float(np.clip(linalg.svdvals(inner)[0], 0.0, 1.0))
 
 
 def explained(moments: Moments, of: Sequence[int], by: Sequence[int]) -> Array:
@@ -82,7 +81,7 @@ def root_by_chance(n: int, open_: int, masked: int, conf: int = 1) -> float:
     if spare <= conf:
         return 1.0
     a, b = s * max(conf, masked), s * (spare - conf + s)
-    ratio = float(f.isf(CHANCE, a, b)) * a
+    ratio = float(stats.f.isf(CHANCE, a, b)) * a
     all_freedom = spare + masked - 1
     low, high = (2 * math.asin(math.sqrt((size - 0.5) / all_freedom)) for size in sorted((conf, masked)))
     middle = 2 * math.log(math.tan((low + high) / 2))
@@ -108,8 +107,8 @@ def _whitening(correlation: Array, columns: Sequence[int]) -> Array:
     block = correlation[np.ix_(list(columns), list(columns))]
     if not block.size or not np.diag(block).any():
         return np.empty((0, len(columns)))
-    factor, pivots, found, _ = lapack.dpstrf(block, tol=DEPENDENT, lower=1)
+    factor, pivots, found, _ = linalg.lapack.dpstrf(block, tol=DEPENDENT, lower=1)
     lower = np.tril(factor[:found, :found])
     result = np.zeros((found, len(columns)))
-    result[:, pivots[:found] - 1] = lapack.dtrtri(lower, lower=1)[0]
+    result[:, pivots[:found] - 1] = linalg.lapack.dtrtri(lower, lower=1)[0]
     return result

@@ -13,9 +13,9 @@ from math import sqrt
 from typing import Literal
 
 import numpy as np
-from scipy.stats import norm
 
 from ppduck.interrupts import check_interrupt
+from ppduck.libraries import stats
 from ppduck.values import Array
 
 Target = Literal["population", "table"]
@@ -141,7 +141,7 @@ class Reconstruction:
 
 def half_width(level: float, spread: Spread) -> float:
     """How many standard errors a range reaches to either side."""
-    return 1.0 / sqrt(1.0 - level) if spread == "chebyshev" else float(norm.ppf((1.0 + level) / 2.0))
+    return 1.0 / sqrt(1.0 - level) if spread == "chebyshev" else float(stats.norm.ppf((1.0 + level) / 2.0))
 
 
 def most_likely(observed: Array, matrices: Sequence[Array], start: Array, n: float = 1.0) -> tuple[Array, float]:

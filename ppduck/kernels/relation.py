@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve, lapack
-from scipy.spatial.distance import cdist, pdist
 
 from ppduck.interrupts import check_interrupt
 from ppduck.kernels.threads import one_thread
+from ppduck.libraries import distance, kernel_approximation, linalg
 from ppduck.values import Array
 
 EXACT_ROWS = 1_500  # up to here the n × n system itself is solved, which takes n³
@@ -74,7 +73,7 @@ class Relation:
         rows = max(_BLOCK // len(self.landmarks), 1)
         for start in range(0, len(z), rows):
             block = slice(start, start + rows)
-            distances = cdist(z[block], self.landmarks, "sqeuclidean")
+            distances = distance.cdist(z[block], self.landmarks, "sqeuclidean")
             kernel = np.empty_like(distances)
             for width, of_width in columns:
                 result[block, of_width] = _radial(distances, width, kernel) @ self.weights[:, of_width]
@@ -91,7 +90,7 @@ class _Exact:
     @property
     def features(self) -> Array:
         """Φ with ΦΦᵀ = HKH by pivoted Cholesky, of only as many columns as K has rank."""
-        factor, pivots, rank, _ = lapack.dpstrf(_kernel(self.z, self.z, self.width), tol=SPANNED, lower=1)
+        factor, pivots, rank, _ = linalg.lapack.dpstrf(_kernel(self.z, self.z, self.width), tol=SPANNED, lower=1)
         result = np.empty((len(self.z), rank))
         result[pivots - 1] = np.tril(factor[:, :rank])
         return np.asarray(result - result.mean(axis=0))
@@ -103,11 +102,11 @@ class _Exact:
         """
         system = _kernel(self.z, self.z, self.width)
         system[np.diag_indices_from(system)] += ridge
-        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        ones, on_y = cho_solve(factor, np.column_stack([np.ones(len(y)), y]), check_finite=False).T
+        factor = linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        ones, on_y = linalg.cho_solve(factor, np.column_stack([np.ones(len(y)), y]), check_finite=False).T
         bias = float(on_y.sum() / ones.sum())
         weights = on_y - bias * ones
-        inverse = lapack.dpotri(factor[0], lower=1, overwrite_c=1)[0]
+        inverse = linalg.lapack.dpotri(factor[0], lower=1, overwrite_c=1)[0]
         return weights, bias, ridge * weights, ridge * (np.diag(inverse) - ones**2 / ones.sum())
 
 
@@ -121,12 +120,12 @@ class _Nystroem:
 
     @classmethod
     def of(cls, z: Array, landmarks: Array, width: float) -> _Nystroem:
-        from sklearn.kernel_approximation import Nystroem  # slow to import, and the exact fit does without
-
         # Points that others span would only magnify rounding errors.
-        _, pivots, rank, _ = lapack.dpstrf(_kernel(landmarks, landmarks, width), tol=SPANNED_LANDMARK, lower=1)
+        _, pivots, rank, _ = linalg.lapack.dpstrf(_kernel(landmarks, landmarks, width), tol=SPANNED_LANDMARK, lower=1)
         used = pivots[:rank] - 1
-        machine = Nystroem(gamma=0.5, n_components=rank, random_state=0).fit(landmarks[used] / width)
+        machine = kernel_approximation.Nystroem(gamma=0.5, n_components=rank, random_state=0).fit(
+            landmarks[used] / width
+        )
         # The machine takes the points in an order of its own.
         order = used[machine.component_indices_]
         root = np.zeros((rank, len(landmarks)))
@@ -140,7 +139,7 @@ class _Nystroem:
         """Ridge regression on the features: β = (ΦᵀΦ + I/γ)⁻¹Φᵀy for y of mean 0."""
         system = self.features.T @ self.features
         system[np.diag_indices_from(system)] += ridge
-        inverse = cho_solve(cho_factor(system), np.eye(len(system)))
+        inverse = linalg.cho_solve(linalg.cho_factor(system), np.eye(len(system)))
         coefficients = inverse @ (self.features.T @ y)
         weights = self.root.T @ coefficients
         leverages = 1 / len(y) + np.einsum("ij,ij->i", self.features @ inverse, self.features)
@@ -198,7 +197,7 @@ def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None, discreet:
         return _Exact(rows, width) if small else _Nystroem.of(rows, landmarks, width)
 
     search = slice(SEARCH_ROWS if small else SEARCH_ROWS_NYSTROEM)
-    distances = pdist(z[:SEARCH_ROWS])
+    distances = distance.pdist(z[:SEARCH_ROWS])
     apart = distances[distances > _NEAR]
     widths = WIDTHS * (np.median(apart) if len(apart) else 1.0)
     # A single large value is no reason for a wigglier curve.
@@ -288,7 +287,7 @@ def _radial(distances: Array, width: float, out: Array) -> Array:
 
 
 def _kernel(z: Array, landmarks: Array, width: float) -> Array:
-    distances = cdist(z, landmarks, "sqeuclidean")
+    distances = distance.cdist(z, landmarks, "sqeuclidean")
     return _radial(distances, width, distances)
 
 

@@ -14,10 +14,9 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
-from scipy.stats import f, rankdata
 
 from ppduck.kernels import relation
+from ppduck.libraries import special, stats
 from ppduck.values import Array
 
 Kind = Literal["none", "linear", "monotonic", "non-monotonic"]
@@ -56,7 +55,7 @@ class Evidence:
 
 def normal_scores(x: Array) -> Array:
     """Φ⁻¹((rank - 0.5) / n), where ties share the middle of their ranks (places of Hazen 1914)."""
-    return np.asarray(ndtri((rankdata(x) - 0.5) / max(len(x), 1)))
+    return np.asarray(special.ndtri((stats.rankdata(x) - 0.5) / max(len(x), 1)))
 
 
 def evidence(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None = None) -> Evidence:
@@ -77,7 +76,7 @@ def evidence(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None = None
     x_scores, s_scores = normal_scores(x), _by_column(s, flags)
     linear_r2, residual, rank = line(s, x)
     scores_r2, scores_residual, _ = line(s_scores, x_scores)
-    spearman = float(np.corrcoef(rankdata(s[:, 0]), rankdata(x))[0, 1]) if single else None
+    spearman = float(np.corrcoef(stats.rankdata(s[:, 0]), stats.rankdata(x))[0, 1]) if single else None
     by_rank = scores_r2 if spearman is None else spearman**2
     related = _significant(linear_r2, n, rank, LINE_LEVEL) or _significant(by_rank, n, rank, RANK_LEVEL)
     if category:
@@ -86,7 +85,7 @@ def evidence(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None = None
 
     # Ranks as the kernel's input: no row stands alone at an end, where left-out residuals run wild.
     rows = min(n, ROWS)
-    places = np.where(flags, s, rankdata(s, axis=0) / n)[:rows]
+    places = np.where(flags, s, stats.rankdata(s, axis=0) / n)[:rows]
     fit = relation.fit(places, np.column_stack([residual, scores_residual])[:rows], indicators=flags, discreet=False)
     curve, scores_curve = (float(r2) if r2 > KERNEL_NOISE / rows else 0.0 for r2 in fit.r2_left_out)
     reversal = 0.0
@@ -167,7 +166,7 @@ def _significant(r2: float, n: int, rank: int, level: float) -> bool:
     spare = n - rank - 1
     if spare < 1 or r2 < TRIFLE:
         return False
-    return r2 >= 1 or float(f.sf(r2 / rank * spare / (1 - r2), rank, spare)) < level
+    return r2 >= 1 or float(stats.f.sf(r2 / rank * spare / (1 - r2), rank, spare)) < level
 
 
 def _by_column(s: Array, indicators: npt.NDArray[np.bool_]) -> Array:

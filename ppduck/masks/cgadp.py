@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-from scipy.special import ndtr
 
 from ppduck.call.registry import register
 from ppduck.call.udf import Udf
+from ppduck.libraries import special
 from ppduck.masks._copula import ScoreFrame, solve, staying
 from ppduck.masks._promises import CURVES_BEYOND_RANKS, MANY_RELEASES, NO_GAIN_IN_RANKS, RANKS, REPEATED, UNUSED
 from ppduck.query import ranks
@@ -23,7 +23,7 @@ from ppduck.stages.frame import linear_mask
 
 
 def normal_cdf(scores: Any) -> pa.Array:
-    return pa.array(ndtr(scores.to_numpy()))
+    return pa.array(special.ndtr(scores.to_numpy()))
 
 
 class QuantileFrame(ScoreFrame):

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 from sqlglot import exp
 
 from ppduck.call import arguments
@@ -23,6 +22,7 @@ from ppduck.call.ranges import Range
 from ppduck.call.registry import register
 from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks, LinearForm, independent, regress, scaled_noise
+from ppduck.libraries import linalg
 from ppduck.masks._level import check_columns
 from ppduck.masks._promises import EXTREMES, MANY_RELEASES, REPEATED, SHAPE, SMALL, UNUSED, VALUES_RELEASED
 from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact
@@ -112,7 +112,7 @@ def adding(cov: Array, have: list[int], more: list[int], least: float = ADDS_LIT
         return have
     inside = np.ix_(have, more)
     left = cov[np.ix_(more, more)] - cov[inside].T @ regress(cov[np.ix_(have, have)], cov[inside])
-    _, pivots, rank, _ = lapack.dpstrf((left + left.T) / 2, tol=least, lower=1)
+    _, pivots, rank, _ = linalg.lapack.dpstrf((left + left.T) / 2, tol=least, lower=1)
     return [*have, *sorted(more[pivot - 1] for pivot in pivots[:rank])]
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import norm
 
 from ppduck.kernels.prediction import CHANCE, ROUNDING, explained, gain_by_chance, rank
 from ppduck.kernels.relation import left_out_errors
+from ppduck.libraries import stats
 from ppduck.measures._measure import Piece
 from ppduck.values import Array, Moments
 
@@ -110,5 +110,5 @@ def _by_rows(piece: Piece) -> Iterator[Predicted]:
     for j, name in enumerate(piece.spec["columns"]):
         variance = float(x[:, j].var())
         gains = errors["s"][:, j] - errors["sy"][:, j]
-        chance = float(norm.isf(CHANCE)) * float(gains.std()) / math.sqrt(len(gains)) + ROUNDING * variance
+        chance = float(stats.norm.isf(CHANCE)) * float(gains.std()) / math.sqrt(len(gains)) + ROUNDING * variance
         yield Predicted(name, len(x), variance, {by: float(errors[by][:, j].mean()) for by in BY}, chance)

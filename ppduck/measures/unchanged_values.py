@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from scipy.stats import norm
-
 from ppduck.call.registry import Function, register
 from ppduck.catalogue.tables import Catalog
 from ppduck.kernels.prediction import CHANCE, ROUNDING
+from ppduck.libraries import stats
 from ppduck.pairs import rows as row_pairs
 from ppduck.pairs.moments import COMPARED, KEY, ORIGINAL, RELEASE, Pairs
 from ppduck.query import tree as sql
@@ -36,17 +35,20 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     return statement.finish(
         'SELECT "column_name", "excess" <= "tolerance" AS "passed", "excess", "tolerance", "unchanged", "share", '
         f'"chance_share", "rows", "left_out", {sql.render(sql.text(MEANING))} AS "meaning" '
-        f'FROM (SELECT *, {_EXCESS} AS "excess", {_TOLERANCE} AS "tolerance" FROM ({" UNION ALL ".join(rows)})) '
+        f'FROM (SELECT *, {_EXCESS} AS "excess", {_tolerance()} AS "tolerance" FROM ({" UNION ALL ".join(rows)})) '
         'ORDER BY "_pp_place"'
     )
 
 
 # What is equal without fail tells nothing: where chance makes all equal there is no excess.
 _EXCESS = 'CASE WHEN "chance_share" < 1 THEN ("share" - "chance_share") / (1 - "chance_share") ELSE 0 END'
-_TOLERANCE = (
-    f'CASE WHEN "chance_share" < 1 THEN {float(norm.isf(CHANCE))!r}::DOUBLE * '
-    f'sqrt("chance_share" / (1 - "chance_share") / "rows") ELSE 0 END + {ROUNDING!r}::DOUBLE'
-)
+
+
+def _tolerance() -> str:
+    return (
+        f'CASE WHEN "chance_share" < 1 THEN {float(stats.norm.isf(CHANCE))!r}::DOUBLE * '
+        f'sqrt("chance_share" / (1 - "chance_share") / "rows") ELSE 0 END + {ROUNDING!r}::DOUBLE'
+    )
 
 
 def _row(place: int, name: str, before: str, after: str) -> str:

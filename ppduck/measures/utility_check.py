@@ -17,7 +17,6 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from ppduck.call import arguments
 from ppduck.call.parameters import Parameter
@@ -27,6 +26,7 @@ from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.kernels.equivalence import parametric
 from ppduck.kernels.prediction import gain_by_chance
+from ppduck.libraries import stats
 from ppduck.measures import _model_pair
 from ppduck.measures._measure import FITTED_MODEL
 from ppduck.measures._model_pair import Drawn, Models, Told, Whole
@@ -169,7 +169,7 @@ def _quantile_rows(sides: Whole, found: Array) -> Iterator[Row]:
             values = (float(found[0, j, k]), float(found[1, j, k]))
             moved = float((values[1] - values[0]) / sd) if sd > 0 else None
             # √(2 p (1 - p) / n) / φ: two sample quantiles of a normal column, in its sds.
-            chance = sqrt(2 * level * (1 - level) / sides.n) / float(norm.pdf(norm.ppf(level)))
+            chance = sqrt(2 * level * (1 - level) / sides.n) / float(stats.norm.pdf(stats.norm.ppf(level)))
             item = f"{name} at {100 * level:g} %"
             yield _row(sides, "quantile", item, values, moved, chance, "difference in standard deviations")
 

@@ -11,8 +11,10 @@ from tests.benchmarks.linearity import linearity
 from tests.benchmarks.numpy_side import compared
 from tests.benchmarks.report import Report
 from tests.benchmarks.sdcmicro import add_noise
+from tests.benchmarks.start import start
 
 BENCHMARKS: dict[str, Callable[[Report, int], None]] = {
+    "start": start,
     "egadp": masks.egadp,
     "noise": masks.noise,
     "others": masks.others,

@@ -1,0 +1,177 @@
+"""The planner of a database: what its functions in Python share, and what turns a call into a statement."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import secrets
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import duckdb
+
+from ppduck import interrupts, libraries
+from ppduck.call import plain_macros
+from ppduck.call.registry import Function, function_named, functions, udfs
+from ppduck.call.udf import Noise
+from ppduck.catalogue.operators import Syntax, refuse_macros
+from ppduck.catalogue.tables import Catalog
+from ppduck.errors import PpduckError, UnreadError
+from ppduck.extension import macros
+from ppduck.extension.cursor import Taught, move
+from ppduck.extension.udfs import callable_by_duckdb
+from ppduck.kernels.noise import KeyedNoise
+from ppduck.notes import Speaker
+from ppduck.query.whole_names import qualified
+from ppduck.secret import fingerprint
+
+INSTANCE = "ppduck_instance"
+
+
+class Planner:
+    """What one database's UDFs share: its connections, weakly, and its noise."""
+
+    def __init__(self, secret: bytes | None) -> None:
+        self.token = secrets.token_hex(8)
+        self._fingerprint = fingerprint(secret)
+        self._noise = KeyedNoise(secret or secrets.token_bytes(32))
+        self._seeded = KeyedNoise(b"seeded noise is for tests")
+        self._connections: dict[str, weakref.ref[duckdb.DuckDBPyConnection]] = {}
+        self._speaker = Speaker()
+        self._registered: list[Callable[..., Any]] = []
+        self._udfs: set[str] = set()
+        self._functions = {function.name for function in functions()}
+        # Who asked, and the cursor that reads for it.
+        self._reading: list[tuple[str, weakref.ref[duckdb.DuckDBPyConnection]]] = []
+        self._thread = threading.local()
+
+    def set_secret(self, secret: bytes) -> None:
+        if self._fingerprint not in (None, fingerprint(secret)):
+            raise PpduckError(
+                "ppduck.load: this database is loaded with another secret; close it first, or give the same secret."
+            )
+        self._fingerprint = fingerprint(secret)
+        self._noise = KeyedNoise(secret)
+
+    @functools.cached_property
+    def _syntax(self) -> Syntax:
+        return Syntax(macros.own_syntax())
+
+    def teach(self, con: duckdb.DuckDBPyConnection, only: Function | None = None) -> None:
+        """Makes the macros, or one of them, which tell the planner by a name who is asking."""
+        known = next((name for name, reference in self._connections.items() if reference() is con), None)
+        name = known or secrets.token_hex(4)
+        if known is None:
+            self._connections[name] = weakref.ref(con)
+            finalizer: Any = weakref.finalize(con, self._connections.pop, name, None)
+            finalizer.atexit = False
+        shared = macros.shared(self.udf(macros.PLAN), name) if known is None or only is None else []
+        wanted = macros.of_functions(functions() if only is None else [only])
+        self._thread.teaching = True
+        try:
+            con.execute(";\n".join([*shared, *wanted]))
+        except duckdb.Error:
+            refuse_macros("ppduck.load", con)  # DuckDB binds a macro, in part, when it is made
+            raise
+        finally:
+            self._thread.teaching = False
+
+    def register(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Registers the UDFs, once for a database."""
+        type_ = functools.cache(con.sqltype)  # DuckDB parses each, and there are few
+        add = functools.partial(self._add, con, type_)
+        add(INSTANCE, INSTANCE, lambda: self.token, [], "VARCHAR")
+        add(macros.PLAN, self.udf(macros.PLAN), self.plan, macros.PLAN_TYPES, "VARCHAR")
+        for udf in udfs():
+            noise = functools.partial(self._noise_of, udf.noise)
+            function, options = callable_by_duckdb(udf, self._speaker, noise)
+            add(udf.name, self.udf(udf.name), function, udf.takes, udf.gives, **options)
+
+    def udf(self, name: str) -> str:
+        """What a UDF is called in this database. Nobody can have planted a macro of that name in its file."""
+        return f"{name}_{self.token}"
+
+    def _home(self, name: str) -> str:
+        """The whole name of a function that a plan calls."""
+        own = name.casefold()
+        if own in self._udfs:
+            libraries.import_what_duckdb_will()
+            return f"system.main.{self.udf(own)}"
+        taught = own in self._functions or own.startswith(plain_macros.OWN)
+        return f"temp.main.{own}" if taught else f"system.main.{own}"
+
+    def plan(self, name: str, asking: str, place: list[str], parts: list[list[str | None]], probed: str) -> str:
+        """The statement for a call, from the texts of its arguments."""
+        if getattr(self._thread, "teaching", False):
+            return "SELECT NULL"  # DuckDB 1.4 binds the body of a macro when it is made
+        function = function_named(name)
+        texts = [text for part in parts for text in part][: 2 * len(function.parameters)]
+        cursor = self._cursor(asking)
+        reading = (asking, weakref.ref(cursor))
+        self._reading.append(reading)
+        outermost = getattr(self._thread, "read_levels", None) is None
+        if outermost:
+            self._thread.read_levels = {}
+        try:
+            *where, divides_whole = place
+            move(cursor, *where)
+            reader = Taught(cursor, self.teach, self._home)
+            self._syntax.refuse_shadowed(name, reader, probed)
+            reader.meet(texts)
+            catalog = Catalog(reader, self._thread.read_levels)
+            with interrupts.planning_for(asking):
+                planned = function.plan(catalog, function.read(texts, catalog))
+                return qualified(planned, self._home, integer_division=divides_whole == "true")
+        except UnreadError as error:
+            raise PpduckError(f"{name}: {error}") from None
+        finally:
+            if outermost:
+                self._thread.read_levels = None
+            self._reading.remove(reading)
+            cursor.interrupt()  # after a Ctrl-C, DuckDB 1.4 would else wait for the end of what it was reading
+            cursor.close()
+
+    def interrupt(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Interrupts what computes for a connection, the cursors that read for it, and those that read for them."""
+        names = [name for name, reference in list(self._connections.items()) if reference() is con]
+        for name in names:
+            interrupts.stop(name)
+        for asking, reference in list(self._reading):
+            cursor = reference()
+            if asking in names and cursor is not None:
+                cursor.interrupt()
+                self.interrupt(cursor)
+
+    def _cursor(self, asking: str) -> duckdb.DuckDBPyConnection:
+        """A cursor beside the connection that asks: another one may be at work in another thread."""
+        reference = self._connections.get(asking)
+        con = reference() if reference else None
+        if con is None:
+            raise PpduckError("ppduck: the connection of this query is gone; keep it, or call ppduck.load on another.")
+        cursor = con.cursor()
+        # Names in SQL shall not find ppduck's own variables. Where the configuration is locked they may go on looking.
+        with contextlib.suppress(duckdb.Error):
+            cursor.execute("SET python_enable_replacements = false")
+        return cursor
+
+    def _noise_of(self, of: Noise | None) -> KeyedNoise:
+        return self._seeded if of == "seeded" else self._noise
+
+    def _add(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        type_: Callable[[str], Any],
+        name: str,
+        whole_name: str,
+        function: Callable[..., Any],
+        takes: Sequence[str],
+        gives: str,
+        **options: str,
+    ) -> None:
+        self._registered.append(function)
+        self._udfs.add(name)
+        create: Any = con.create_function  # its stubs know the types and options only as enumerations
+        options = {"null_handling": "special"} | options
+        create(whole_name, function, [type_(each) for each in takes], type_(gives), **options)
