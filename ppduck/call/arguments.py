@@ -131,7 +131,8 @@ def _of(within: Range) -> str:
     return f"of {within}" if str(within).startswith("at least") else str(within)
 
 
-TBL = Parameter("tbl", words, "a table, view or file name, or a SELECT in parentheses")
+TABLE: Any = Parameter("tbl", words, "a table, view or file name, or a SELECT in parentheses")
+TBL: Parameter = TABLE
 
 
 def read_arguments(

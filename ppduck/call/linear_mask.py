@@ -1,7 +1,7 @@
-"""What a linear mask is: its parameters, the terms it has, its solve, its promises.
+"""What a linear mask is: the terms it has, and its solve.
 
 Y = c + S·B + X·G + V·A row by row. A mask says which of the terms it has and solves for them from
-the moments of [S, X, V]; the frame writes the statement around it.
+the moments of [S, X, V]; ``ppduck.stages`` writes the statement around it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.numeric_mask import NumericMask, PerColumn
 from ppduck.errors import Faults, PpduckError
 from ppduck.kernels.linear import Blocks, LinearForm, independent
 from ppduck.notes import Note
@@ -26,37 +26,31 @@ def _nothing() -> Array:
     return np.empty(0)
 
 
-def all_of_s(blocks: Blocks) -> list[int]:
-    return independent(blocks.ss)
-
-
 @dataclass(frozen=True)
-class LinearMask(NumericMask):
-    """A mask in the linear frame: which terms it has, and how it solves for them."""
+class TermPlaces:
+    """Which terms of S are what: the user's own, E(X|S) as a model has learnt it, and products of both with X."""
 
-    solve: Callable[[Blocks, Request], LinearForm]
-    reads_x: Span
-    reads_v: Span
-    needs_noise: Callable[[dict[str, Any]], bool]  # whether the solve needs the moments of V too
-    explaining: Callable[[Blocks], list[int]] = all_of_s  # the terms that X is regressed on
-    # The share of values of each column that stay, beyond chance, where more is known of it than the moments tell.
-    staying: Callable[[Blocks, Request, LinearForm], Array] | None = None
-    # How a row that dominates X is judged: not at all, column by column (refused, or at most warned of), or in all
-    # terms of [S, X] together.
-    weighs_x: Callable[[dict[str, Any]], Weighing] = lambda given: "all"
-    exact: Callable[[dict[str, Any]], bool] = lambda given: True  # whether it promises moments to rounding
+    own: int  # the first terms: columns of nonconf
+    fitted: tuple[int, ...] = ()  # for each conf column its learnt mean
+    products: tuple[tuple[int, ...], ...] = ()  # for each conf column u·u, u·x and x·x
+
+    @property
+    def explaining(self) -> int:
+        """The first terms, on which X may be regressed."""
+        return self.own + len(self.fitted)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a solve has to know of the call: names for messages, and the mask's own parameters."""
+    """What a solve has to know of the call: names for messages, its arguments, and what was summed beside moments."""
 
     function: str
     table: str
     group: str | None
     conf: list[str]
-    features: list[str]
-    parameters: dict[str, Any]
+    features: list[str]  # the terms of S by name
+    call: Any  # the mask's own class of parameters
+    places: TermPlaces
     measured: list[str] = field(default_factory=list)  # the features that are numbers and not levels, and conf
     ranks: Array = field(default_factory=_nothing)  # sums of products of ranks, for the masks that work on ranks
     sample: Array = field(default_factory=_nothing)  # some rows of the form's terms, one after the other
@@ -77,10 +71,30 @@ class Request:
         """What is to be said of a column beside its masked values."""
         return Note(self.faults().where, sentence, column, figure, size, self.group, self.query)
 
-    def per_column(self, name: str) -> Array:
-        """A parameter that may be one number or {column: number}, as one number a column."""
-        value = self.parameters[name]
-        return np.array([value[column] if isinstance(value, dict) else value for column in self.conf], dtype=float)
+    def per_column(self, value: PerColumn) -> Array:
+        """One number, or {column: number}, as one number a column."""
+        numbers = [value[name] if isinstance(value, dict) else value for name in self.conf]
+        return np.array(numbers, dtype=float)
+
+
+def all_of_s(blocks: Blocks, places: TermPlaces) -> list[int]:
+    return independent(blocks.ss)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearMask(NumericMask):
+    """A mask with a linear form: which terms it has, and how it solves for them."""
+
+    solve: Callable[[Blocks, Request], LinearForm]
+    reads_x: Span = "all"
+    reads_v: Span = "all"
+    needs_noise: Callable[[Any], bool] = lambda call: True  # whether the solve needs the moments of V too
+    explaining: Callable[[Blocks, TermPlaces], list[int]] = all_of_s  # the terms that X is regressed on
+    # The share of values of each column that stay, beyond chance, where more is known of it than the moments tell.
+    staying: Callable[[Blocks, Request, LinearForm], Array] | None = None
+    # How a row that dominates X is judged: not at all, column by column (refused, or at most warned of), or in all
+    # terms of [S, X] together.
+    weighs_x: Callable[[Any], Weighing] = lambda call: "all"
 
 
 def flatten(mask: LinearMask, form: LinearForm) -> list[float]:

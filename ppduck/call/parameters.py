@@ -97,7 +97,7 @@ def written(value: Any) -> str:
         return "NULL"
     if isinstance(value, bool):
         return str(value).lower()
-    return repr(value)
+    return repr(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 class Call:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -55,10 +55,31 @@ class Roles:
         return faults.refuse(found[-1])
 
 
+class ColumnCall(Protocol):
+    """A call that names columns by their roles."""
+
+    @property
+    def tbl(self) -> str: ...
+    @property
+    def conf(self) -> Sequence[str]: ...
+    @property
+    def nonconf(self) -> Sequence[str] | None: ...
+    @property
+    def strata(self) -> Sequence[str]: ...
+    @property
+    def key(self) -> Sequence[str]: ...
+    @property
+    def drop(self) -> Sequence[str]: ...
+    @property
+    def on_null(self) -> str: ...
+    @property
+    def round(self) -> bool: ...
+
+
 def assign(
     function: str,
     catalog: Catalog,
-    given: dict[str, Any],
+    call: ColumnCall,
     *,
     uses_nonconf: bool = True,
     may_be_unseen: bool = False,
@@ -68,19 +89,19 @@ def assign(
     A table that the planner cannot see needs ``nonconf``, unless the mask has no such parameter: then it
     ``may_be_unseen``, and DuckDB says whether there is one.
     """
-    source = catalog.source(function, given["tbl"])
+    source = catalog.source(function, call.tbl)
     faults = Faults(function, source.label)
-    if source.columns is None and not may_be_unseen and "nonconf" not in given:
+    if source.columns is None and not may_be_unseen and call.nonconf is None:
         raise faults.refuse(catalog.unseen(source))
-    if source.columns is None and given.get("round"):
+    if source.columns is None and call.round:
         faults.add(f"round needs the types of the columns, and the planner cannot see {quoted(source.label)}.")
     refuse_reserved(faults, source)
 
-    def resolve(parameter: str) -> list[Column]:
-        return resolve_columns(faults, source, parameter, given.get(parameter, []))
-
-    conf, strata, key, drop = (resolve(parameter) for parameter in ("conf", "strata", "key", "drop"))
-    if not given["conf"]:
+    conf = resolve_columns(faults, source, "conf", call.conf)
+    strata = resolve_columns(faults, source, "strata", call.strata)
+    key = resolve_columns(faults, source, "key", call.key)
+    drop = resolve_columns(faults, source, "drop", call.drop)
+    if not call.conf:
         faults.add("conf is empty; name at least one column to mask, such as conf := ['x1'].")
     for column in conf:
         if source.columns is not None and not column.is_numeric:
@@ -88,7 +109,7 @@ def assign(
                 f"conf names column {quoted(column.name)} of type {column.type}; only numeric columns can be masked "
                 "so; for categories there are rr_mask and pram_mask."
             )
-    named = resolve("nonconf") if "nonconf" in given else None
+    named = None if call.nonconf is None else resolve_columns(faults, source, "nonconf", call.nonconf)
     refuse_overlap(faults, {"conf": conf, "nonconf": named or [], "strata": strata, "drop": drop}, "conf")
     refuse_overlap(faults, {"nonconf": named or [], "strata": strata}, "nonconf")
     refuse_overlap(faults, {"key": key, "conf": conf}, "key")
@@ -102,7 +123,7 @@ def assign(
         taken = {column.name for column in [*conf, *strata, *key, *drop]}
         free = [column for column in source.columns or () if column.name not in taken]
         chosen, levels = choose_nonconf(faults, catalog, source, named, free)
-        if given.get("on_null") == "level":
+        if call.on_null == "level":
             null_levels = catalog.with_null(source, categories_among(chosen, levels))
         features = [feature for column in chosen for feature in features_of(column, levels, null_levels)]
         if named is None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from ppduck.call.spec import Spec
 from ppduck.query import tree as sql
@@ -17,6 +17,15 @@ from ppduck.values import Array
 Noise = Literal["keyed", "seeded"]
 Unsigned = Annotated[int, "UBIGINT"]
 _TYPES = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN", Array: "DOUBLE[]"}
+
+
+class Column(Protocol):
+    """A column of what is given: its name and its type."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -76,3 +85,8 @@ def _written(hint: Any) -> str:
     if origin in (list, Sequence):
         return f"{_written(inside[0])}[]"
     raise TypeError(f"no type of DuckDB stands for {hint}")
+
+
+def rows_type(columns: Iterable[Column]) -> str:
+    """A list of rows, as a function gives it that answers with several."""
+    return f"STRUCT({', '.join(f'{sql.render(sql.name(each.name))} {each.type}' for each in columns)})[]"

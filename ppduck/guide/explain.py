@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.numeric_mask import NumericCall, NumericMask
 from ppduck.call.parameters import MisreadError, Parameter
 from ppduck.call.registry import Function, PlainMacro, functions, register
 from ppduck.call.roles import FEW_LEVELS, Roles, assign
@@ -18,6 +18,7 @@ from ppduck.errors import Faults, listed, near_miss
 from ppduck.guide import explain_groups, explain_relation, explain_response
 from ppduck.masks import egadp, egadp_plain, nm_egadp
 from ppduck.masks._quasi import GroupingMask
+from ppduck.measures.relation_plan import LookCall
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
@@ -43,30 +44,38 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         return _plain(mask, catalog, own)
     assert isinstance(mask, NumericMask)
     unseen = all(parameter.name != "nonconf" for parameter in mask.parameters)
-    roles = assign(mask.name, catalog, own, uses_nonconf=mask.reads_s, may_be_unseen=unseen)
-    mask.plan(catalog, own)  # whatever the mask would refuse while planning, refuse here too
-    rows = [*_columns(mask, roles, own), *_promises(mask, own)]
+    asked: Any = mask.takes(**own)  # type: ignore[operator]
+    roles = assign(mask.name, catalog, asked, uses_nonconf=mask.reads_s, may_be_unseen=unseen)
+    mask.plan(catalog, asked)  # whatever the mask would refuse while planning, refuse here too
+    rows = [*_columns(mask, roles, asked), *_promises(mask, asked)]
     used = [*(column.name for column in roles.conf), *roles.nonconf, *roles.strata]
     shared = "NOT unique; rows that agree in it and in all used columns get the same masked values"
     key = _key(roles.source, roles.key, "all used columns", [sql.column(name) for name in used], shared)
     explained = f"{sql.table_of(COLUMNS, rows)} UNION ALL {key}"
     if mask.name == nm_egadp.MASK.name:
-        explained += f" UNION ALL {explain_relation.statement(mask.name, catalog, own)}"
+        told = LookCall(
+            tbl=asked.tbl,
+            conf=asked.conf,
+            nonconf=asked.nonconf,
+            strata=asked.strata,
+            key=asked.key,
+            on_null=asked.on_null,
+        )
+        explained += f" UNION ALL {sql.render(explain_relation.explained(mask.name, catalog, told))}"
     return explained
 
 
 def _plain(mask: PlainMacro, catalog: Catalog, own: dict[str, Any]) -> str:
     """egadp_plain does what egadp_mask does, but with no nonconf that is not named, and with a key that is unique."""
-    told = {name: own[name] for name in ("tbl", "conf", "key") if name in own} | {"nonconf": own.get("nonconf", [])}
-    if told["key"] == ["rowid"]:
-        del told["key"]
+    key = () if own["key"] == ["rowid"] else own["key"]
+    told = NumericCall(tbl=own["tbl"], conf=own["conf"], key=key, nonconf=own.get("nonconf", []))
     roles = assign(mask.name, catalog, told, uses_nonconf=True)
     nulls = "; NULL stays NULL"  # which the plain macro refuses
     rows = [(column, role, note.removesuffix(nulls)) for column, role, note in _columns(egadp.MASK, roles, told)]
     rows += [(None, "guaranteed", str(text)) for text in mask.keeps]
     rows += [(None, "not guaranteed", str(text)) for text in mask.loses]
-    key = _key(roles.source, roles.key, "", [], f"NOT unique; {mask.name} refuses it")
-    return f"{sql.table_of(COLUMNS, rows)} UNION ALL {key}"
+    noted = _key(roles.source, roles.key, "", [], f"NOT unique; {mask.name} refuses it")
+    return f"{sql.table_of(COLUMNS, rows)} UNION ALL {noted}"
 
 
 def _masks() -> dict[str, Function]:
@@ -102,7 +111,7 @@ def _own_parameters(mask: Function, given: dict[str, Any]) -> dict[str, Any]:
     return own
 
 
-def _columns(mask: NumericMask, roles: Roles, given: dict[str, Any]) -> list[Row]:
+def _columns(mask: NumericMask, roles: Roles, call: Any) -> list[Row]:
     conf = {column.name for column in roles.conf}
     used = set(roles.nonconf)
     known = roles.source.columns
@@ -110,8 +119,8 @@ def _columns(mask: NumericMask, roles: Roles, given: dict[str, Any]) -> list[Row
     rows: list[Row] = []
     for name in names:
         if name in conf:
-            kind = "its masked value, " + ("rounded to its type" if given.get("round") else "as DOUBLE")
-            if mask.permutes(given):
+            kind = "its masked value, " + ("rounded to its type" if call.round else "as DOUBLE")
+            if mask.permutes(call):
                 kind = "a value of the column, by chance its own, in its own type"
             rows.append((name, "confidential", f"replaced by {kind}; NULL stays NULL"))
         elif name in roles.drop:
@@ -144,17 +153,17 @@ def _why_not_used(mask: NumericMask, one_level: bool) -> str:
     return f"not in nonconf, or neither a number nor a text of at most {FEW_LEVELS} levels; {released}"
 
 
-def _promises(mask: NumericMask, given: dict[str, Any]) -> list[Row]:
+def _promises(mask: NumericMask, call: Any) -> list[Row]:
     rows: list[Row] = [(None, "guaranteed", str(text)) for text in mask.keeps]
     rows += [(None, "not guaranteed", str(text)) for text in mask.loses]
-    if given.get("round") and not mask.permutes(given):
+    if call.round and not mask.permutes(call):
         rows.append((None, "not guaranteed", "exact moments: rounding moves them a little"))
         rows.append(
             (None, "not guaranteed", "protection where the noise is small beside the rounding unit: it vanishes")
         )
-    if given.get("on_null") == "mean":
+    if call.on_null == "mean":
         rows.append((None, "not guaranteed", "exact covariances with nonconf columns that have NULLs"))
-    if "seed" in given:
+    if call.seed is not None:
         rows.append(
             (None, "not guaranteed", "protection: seeded noise can be generated again by anybody; for tests only")
         )

@@ -1,43 +1,56 @@
 """What mask_explain says of nm_egadp_mask beyond other masks: whether its assumptions hold, and what its model learnt.
 
 The fit is refitted by least squares on [1, S, û] as the mask does, on the rows that the model is trained on; then
-constant variance, simple patterns among residuals and single-valued mapping are looked for (000, section IV.2).
+constant variance, simple patterns among residuals and single-valued mapping are looked for
+(Al-Ahmadi 2006, section IV.2).
 """
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ppduck.call.udf import Udf
+from ppduck.call.registry import Result
+from ppduck.call.udf import Unsigned, rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.kernels.assumptions import check
 from ppduck.kernels.threads import one_thread
-from ppduck.measures.relation_frame import GROUP, frame_of, row_types
+from ppduck.measures.relation_plan import STRATUM, LookCall, RelationPlan
 from ppduck.query import tree as sql
-from ppduck.stages.relation import TRAINED, model_of, training_rows
-from ppduck.values import Array
+from ppduck.runtime.relation import Training, model_of
+from ppduck.runtime.spec import MaskSpec
+from ppduck.stages.relation import MODEL, MODELS, TRAINING
 
-SOLVE = "ppduck_assumptions"
-COLUMNS = {"column_name": "VARCHAR", "role": "VARCHAR", "note": "VARCHAR"}
-TAKES, GIVES = ["VARCHAR", "VARCHAR", "UBIGINT", "DOUBLE[]"], row_types(COLUMNS)
+RESULTS = (
+    Result("column_name", "VARCHAR", "the conf columns"),
+    Result("role", "VARCHAR", "model or assumption"),
+    Result("note", "VARCHAR", "what was found"),
+)
 
 
-def statement(name: str, catalog: Catalog, given: dict[str, Any]) -> str:
+@dataclass(frozen=True)
+class Modelled(Training):
+    """What a model was trained on, and the model."""
+
+    model: Unsigned
+
+
+def explained(name: str, catalog: Catalog, call: LookCall) -> sql.Expr:
     """A SELECT of (column, role, note), one row an assumption and column."""
-    frame = frame_of(name, catalog, given)
-    told = [sql.column(TRAINED, "_pp_models"), sql.column("_pp_sample", "_pp_training")]
-    rows = frame.answer(frame.training(), SOLVE, ["_pp_models", "_pp_training"], told, COLUMNS)
-    note = f"""concat('in the group ', "{GROUP}", ': ', "note")""" if frame.by else '"note"'
-    return f'SELECT "column_name", "role", {note} FROM ({rows})'
+    found = RelationPlan.of(name, catalog, call)
+    told = {"sample": sql.column("_pp_sample", TRAINING), "model": sql.column(MODEL, MODELS)}
+    rows = found.answer(found.training(), UDF, [MODELS, TRAINING], told, RESULTS)
+    note: sql.Expr = sql.column("note")
+    if found.masking.by:
+        note = sql.call("concat", sql.text("in the group "), sql.column(STRATUM), sql.text(": "), note)
+    return sql.query([sql.column("column_name"), sql.column("role"), note], sql.derived(rows, "_pp_explained"))
 
 
-def solve(specification: str, group: str | None, token: int, sample: Array | None) -> list[dict[str, Any]]:
-    spec = json.loads(specification)
-    s, x = training_rows(spec, sample)
-    model = model_of(token)
+def solve(spec: MaskSpec, told: Modelled) -> list[dict[str, Any]]:
+    s, x = told.rows(spec)
+    model = model_of(told.model)
     with one_thread():
         design = np.column_stack([np.ones(len(s)), s, model.predict(s)])
         norms = np.linalg.norm(design, axis=0)
@@ -52,11 +65,11 @@ def solve(specification: str, group: str | None, token: int, sample: Array | Non
             "note": f"{kind} on {len(s)} rows: R² {model.r2[j]:.3f}, left out {model.r2_left_out[j]:.3f}, "
             f"{model.freedom[j]:.1f} degrees of freedom",
         }
-        for j, name in enumerate(spec["conf"])
+        for j, name in enumerate(spec.conf)
     ]
     rows += [
         {
-            "column_name": ", ".join(spec["conf"][j] for j in each.columns),
+            "column_name": ", ".join(spec.conf[j] for j in each.columns),
             "role": "assumption",
             "note": f"{each.name}: {each.text}",
         }
@@ -65,4 +78,4 @@ def solve(specification: str, group: str | None, token: int, sample: Array | Non
     return rows
 
 
-UDF = Udf(SOLVE, solve, TAKES, GIVES)
+UDF = told_udf("ppduck_assumptions", solve, MaskSpec, Modelled, rows_type(RESULTS))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ppduck.call import arguments
+from ppduck.call.guarantees import Loss
 from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function
 from ppduck.call.roles import refuse_reserved, resolve_columns
@@ -32,12 +33,12 @@ class GroupingMask(Function):
     becomes: Callable[[str, dict[str, list[str]], dict[str, Any]], tuple[str, str]]
 
 
-INTERSECTED = (
+INTERSECTED = Loss(
     "safety of a second release of the same rows with other groups: what both groups of a person have in common may "
     "be a single value"
 )
-PRESENCE = "secrecy of who is in the table"
-OTHER_KNOWLEDGE = "protection from one who knows which values a person cannot have"
+PRESENCE = Loss("secrecy of who is in the table")
+OTHER_KNOWLEDGE = Loss("protection from one who knows which values a person cannot have")
 
 
 class Named:

@@ -39,8 +39,8 @@ from ppduck.masks._quasi import (
 )
 from ppduck.query import aggregates, normals
 from ppduck.query import tree as sql
+from ppduck.runtime.group_lists import noise_of
 from ppduck.stages import keys
-from ppduck.stages.group_lists import noise_of
 from ppduck.values import Array, folded
 
 NAME = "anatomy_mask"

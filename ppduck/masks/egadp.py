@@ -2,7 +2,7 @@
 
 Y = S·B + e, with e = b Σb^-½ Σr^½ and b the residual of normal noise V regressed on [1, S, X]:
 e is orthogonal to S and X and has exactly the covariance Σr of the residuals of X given S.
-(000, section II.2.3; 003, section 2, steps 1 to 7; Muralidhar and Sarathy 2005.)
+(Muralidhar & Sarathy 2005; Al-Ahmadi 2006, section II.2.3.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ppduck.call.registry import register
 from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
 from ppduck.masks._promises import EXACT, EXACT_LOSSES, MANY_RELEASES, NO_GAIN
 from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact, regression
-from ppduck.stages.frame import linear_mask
+from ppduck.stages.linear import linear_mask
 from ppduck.values import Array
 
 
@@ -44,5 +44,6 @@ MASK = register(
         reference="Muralidhar & Sarathy 2005, Decision Sciences 36(3); Al-Ahmadi 2008, steps 1-7",
         keeps=EXACT + NO_GAIN,
         loses=(*EXACT_LOSSES, MANY_RELEASES),
+        example="CREATE TABLE release AS FROM egadp_mask('customers', conf=['x1','x2'], key='id')",
     )
 )

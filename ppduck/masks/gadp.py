@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ppduck.call.guarantees import Guarantee, Promise
 from ppduck.call.linear_mask import Request
 from ppduck.call.registry import register
 from ppduck.kernels.linear import Blocks, LinearForm, root
 from ppduck.masks._promises import APPROXIMATE, EXTREMES_DRAWN_ANEW, LINEAR_LOSSES
 from ppduck.masks._regression import regression
-from ppduck.stages.frame import linear_mask
+from ppduck.stages.linear import linear_mask
 
 
 def solve(blocks: Blocks, request: Request) -> LinearForm:
@@ -32,11 +33,14 @@ MASK = register(
         solve=solve,
         summary="Draws conf anew from its regression on nonconf; means and covariances kept up to sampling error.",
         reference="Muralidhar, Parsa & Sarathy 1999, Management Science 45(10)",
-        keeps=(*APPROXIMATE, "given nonconf, the masked values are drawn independently of conf"),
+        keeps=(
+            *APPROXIMATE,
+            Guarantee(Promise.NO_GAIN, "given nonconf, the masked values are drawn independently of conf"),
+        ),
         loses=(*LINEAR_LOSSES, EXTREMES_DRAWN_ANEW),
         reads_x="none",
-        needs_noise=lambda given: False,
-        weighs_x=lambda given: "warned",
-        exact=lambda given: False,
+        needs_noise=lambda call: False,
+        weighs_x=lambda call: "warned",
+        example="FROM gadp_mask('customers', conf=['x1','x2'], key='id', drop=['region'])",
     )
 )

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ppduck.call.guarantees import Loss
 from ppduck.call.linear_mask import Request
 from ppduck.call.registry import register
 from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
 from ppduck.masks._promises import EXACT, EXACT_LOSSES
 from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact, regression
-from ppduck.stages.frame import linear_mask
+from ppduck.stages.linear import linear_mask
 
 
 def solve(blocks: Blocks, request: Request) -> LinearForm:
@@ -34,7 +35,11 @@ MASK = register(
         summary="Exact means and covariances; noise orthogonal to nonconf but not to conf.",
         reference="Burridge 2003, Statistics and Computing 13(4)",
         keeps=EXACT,
-        loses=(*EXACT_LOSSES, "noise may correlate with conf by chance in small tables; egadp_mask rules that out"),
+        loses=(
+            *EXACT_LOSSES,
+            Loss("noise may correlate with conf by chance in small tables; egadp_mask rules that out"),
+        ),
         reads_x="none",
+        example="FROM ipso_mask('customers', conf=['x1','x2'], nonconf=['s1','s2','region'], key='id')",
     )
 )

@@ -6,27 +6,29 @@ Domingo-Ferrer & Mateo-Sanz 2002.)
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.numeric_mask import NumericMask
-from ppduck.call.parameters import MisreadError, Parameter
+from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.parameters import MisreadError, parameter, parameters
 from ppduck.call.registry import register
 from ppduck.call.roles import Roles
-from ppduck.call.udf import Udf
+from ppduck.call.udf import told_udf
 from ppduck.errors import listed, near_miss, quoted
 from ppduck.kernels import microaggregation
 from ppduck.kernels.threads import one_thread
-from ppduck.masks._promises import UNUSED
-from ppduck.query import aggregates
-from ppduck.query import tree as sql
+from ppduck.masks._promises import IN_RANGE, UNUSED
+from ppduck.runtime.group_lists import Group, GroupLists, flattened
 from ppduck.runtime.nearness import judge_values
-from ppduck.stages.group_lists import GIVES, TAKES, Told, WholeFrame, flattened, whole_mask
+from ppduck.runtime.spec import MaskSpec
+from ppduck.stages.group_lists import ConfCall, group_mask, list_plan
+from ppduck.stages.masking import Masking
+from ppduck.stages.plan import Plan
 from ppduck.values import Array, folded
 
-SOLVE = "ppduck_microaggregate"
 MOST_VALUES = 100_000_000  # 0.8 GB as doubles, and several times that on the way
 
 
@@ -44,28 +46,24 @@ def _variables(value: Any) -> int | str | list[list[str]]:
     raise MisreadError
 
 
-PARAMETERS = (
-    Parameter("k", arguments.whole(2), "the least number of records in a group, such as k := 3"),
-    Parameter("variables", _variables, "'all', how many columns to group by at a time, or lists of columns", "'all'"),
-    Parameter("method", arguments.choice("mdav"), "'mdav'", "'mdav'"),
-)
+@parameters
+class GroupCall(ConfCall):
+    k: int = parameter(arguments.whole(2), "the least number of records in a group, such as k := 3")
+    variables: int | str | list[list[str]] = parameter(
+        _variables, "'all', how many columns to group by at a time, or lists of columns", "all"
+    )
+    method: str = parameter(arguments.choice("mdav"), "'mdav'", "mdav")
 
 
-class GroupFrame(WholeFrame):
-    udf = SOLVE
-
-    def __init__(self, mask: NumericMask, roles: Roles, given: dict[str, Any]) -> None:
-        super().__init__(mask, roles, given)
-        # Sets of columns, by their own names: what is together matters, not how it was said.
-        names = [column.name for column in roles.conf]
-        self.given = {name: value for name, value in given.items() if name not in ("variables", "method")}
-        sets = _sets(names, given.get("variables", "all"), roles)
-        if len(sets) > 1:
-            self.given["variables"] = sorted(sorted(each) for each in sets)
-
-    def _distinct_keys(self) -> sql.Expr:
-        """There is no chance in it, so that rows may share a key."""
-        return aggregates.rows()
+def stages(masking: Masking) -> Plan:
+    """Sets of columns go by their own names: what is together matters, not how it was said."""
+    call, roles = masking.call, masking.roles
+    assert isinstance(call, GroupCall)
+    sets = _sets([column.name for column in roles.conf], call.variables, roles)
+    variables = sorted(sorted(each) for each in sets) if len(sets) > 1 else "all"
+    # There is no chance in it, so that rows may share a key.
+    own = replace(masking, call=replace(call, variables=variables))
+    return list_plan(own, SOLVE, shared_keys=True)
 
 
 def _sets(names: list[str], variables: int | str | list[list[str]], roles: Roles) -> list[list[str]]:
@@ -93,9 +91,9 @@ def _sets(names: list[str], variables: int | str | list[list[str]], roles: Roles
     return sets
 
 
-def solve(specification: str, group: str | None, secret: str, query: int, flat: Array | None) -> Array:
-    told = Told(specification, group, secret, query, flat)
-    values, k = told.values, int(told.parameters["k"])
+def solve(spec: MaskSpec, lists: GroupLists) -> Array:
+    told, call = lists.of(spec), spec.call
+    values, k = told.values, call.k
     n = len(values)
     if values.size > MOST_VALUES:
         raise told.refuse(
@@ -112,12 +110,12 @@ def solve(specification: str, group: str | None, secret: str, query: int, flat: 
     if n < 2 * k:
         faults.append(
             f"k is {k}, and {n} rows{told.where} make no two groups of {k}; take a smaller k"
-            + (", or merge small groups." if group else ".")
+            + (", or merge small groups." if told.label else ".")
         )
     if faults:
         raise told.refuse("\n  also: ".join(faults))
     result = np.empty_like(values)
-    for names in told.parameters.get("variables", [told.names]):
+    for names in [told.names] if call.variables == "all" else call.variables:
         of = [told.names.index(name) for name in names]
         if not microaggregation.is_exact(n, len(of)):
             _warn_of_parts(told, n, len(of))
@@ -128,33 +126,39 @@ def solve(specification: str, group: str | None, secret: str, query: int, flat: 
     return flattened(result)
 
 
-def _warn_of_parts(told: Told, n: int, columns: int) -> None:
+def _warn_of_parts(told: Group, n: int, columns: int) -> None:
     told.judge.note(
         f"{n:,} rows of {columns} columns{{groups}} are grouped in parts of {microaggregation.BLOCK:,} that lie near "
         "each other; these are not the groups of the whole."
     )
 
 
+SOLVE = told_udf("ppduck_microaggregate", solve, MaskSpec, GroupLists, "DOUBLE[]")
 MASK = register(
-    whole_mask(
+    group_mask(
         "microaggregate_mask",
-        frame=GroupFrame,
+        GroupCall,
+        stages=stages,
         summary="Microaggregation by MDAV: means of groups of at least k records that are near each other.",
         reference="Domingo-Ferrer & Mateo-Sanz 2002, IEEE TKDE 14(1); Domingo-Ferrer & Torra 2005",
         keeps=(
-            "means of all conf columns exactly",
-            "each combination of masked values, of columns that were grouped together, is shared by k records or more",
+            Guarantee(Promise.MEANS, "means of all conf columns exactly"),
+            IN_RANGE,
+            Guarantee(
+                Promise.ALIKE_ROWS,
+                "each combination of masked values, of columns that were grouped together, is shared by k records or "
+                "more",
+            ),
         ),
         loses=(
-            "variances and covariances: what varies within groups is lost; information_loss() tells how much",
-            "k-anonymity where columns are grouped in several sets: combinations across sets may be unique",
-            "secrecy of extremes: the mean of k values of which one is very large shows about how large it is",
-            "protection by k where the same record is in the table more than once",
+            Loss("variances and covariances: what varies within groups is lost; information_loss() tells how much"),
+            Loss("k-anonymity where columns are grouped in several sets: combinations across sets may be unique"),
+            Loss("secrecy of extremes: the mean of k values of which one is very large shows about how large it is"),
+            Loss("protection by k where the same record is in the table more than once"),
             UNUSED,
         ),
-        parameters=PARAMETERS,
-        keeps_range=True,
         remedy="a larger k, shuffle_mask, or pram_mask if the column is a category",
-        udfs=(Udf(SOLVE, solve, TAKES, GIVES),),
+        udfs=(SOLVE,),
+        example="FROM microaggregate_mask('customers', conf=['x1','x2'], k=20, key='id')",
     )
 )

@@ -5,20 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter, Reader
+from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.parameters import Reader, parameter, parameters
 from ppduck.call.ranges import Range
 from ppduck.call.registry import register
-from ppduck.call.udf import Udf
+from ppduck.call.udf import told_udf
 from ppduck.errors import quoted
 from ppduck.kernels import onn
 from ppduck.kernels.nearness import correlation
 from ppduck.kernels.threads import one_thread
 from ppduck.masks._promises import UNUSED
+from ppduck.runtime.group_lists import Group, GroupLists, flattened
 from ppduck.runtime.nearness import judge_values
-from ppduck.stages.group_lists import GIVES, TAKES, Told, WholeFrame, flattened, whole_mask
+from ppduck.runtime.spec import MaskSpec
+from ppduck.stages.group_lists import ConfCall, group_mask, list_plan
+from ppduck.stages.masking import Masking
+from ppduck.stages.plan import Plan
 from ppduck.values import Array
 
-SOLVE = "ppduck_onn"
 MOST_VALUES = 2_000_000  # one pattern after the other is shown to the networks, a hundred thousand in a second or two
 MOST_WORK = 64 * MOST_VALUES  # values x partitions x hidden neurons, each of which is gone through in every epoch
 UNCHANGED = 1e-3  # a value that changes by less than this share of itself and of the sd is as good as unmasked
@@ -33,25 +37,30 @@ def _above(most: float) -> Reader:
     return arguments.number(Range(0, most, above=True))
 
 
-PARAMETERS = (
-    Parameter("partitions", arguments.whole(1, 1_000), "P, into how many parts the sorted values are cut", "8"),
-    Parameter("b", _RANGE, "B, the range of the networks' targets, of the range from 0 to 1 of their outputs", "0.8"),
-    Parameter("eta", _above(10), "η, the learning rate", "0.4"),
-    Parameter("c", _above(100), "c, how steep the neurons are", "4"),
-    Parameter("hidden", arguments.whole(1, 1_000), "H, the neurons of a hidden layer", "8"),
-    Parameter("standardise", arguments.flag, "bring columns to mean 0 and sd 1 before they are mixed", "false"),
-)
+_OF_THE_PAPER = onn.Design()
 
 
-class NetworkFrame(WholeFrame):
-    udf = SOLVE
+@parameters
+class NetworkCall(ConfCall):
+    partitions: int = parameter(
+        arguments.whole(1, 1_000), "P, into how many parts the sorted values are cut", _OF_THE_PAPER.partitions
+    )
+    b: float = parameter(
+        _RANGE, "B, the range of the networks' targets, of the range from 0 to 1 of their outputs", _OF_THE_PAPER.b
+    )
+    eta: float = parameter(_above(10), "η, the learning rate", _OF_THE_PAPER.eta)
+    c: float = parameter(_above(100), "c, how steep the neurons are", _OF_THE_PAPER.c)
+    hidden: int = parameter(arguments.whole(1, 1_000), "H, the neurons of a hidden layer", _OF_THE_PAPER.hidden)
+    standardise: bool = parameter(arguments.flag, "bring columns to mean 0 and sd 1 before they are mixed", False)
 
 
-def solve(specification: str, group: str | None, secret: str, query: int, flat: Array | None) -> Array:
-    told = Told(specification, group, secret, query, flat)
-    given = told.parameters
-    names = ("partitions", "b", "eta", "c", "hidden")
-    design = onn.Design(**{name: given[name] for name in names if name in given})
+def stages(masking: Masking) -> Plan:
+    return list_plan(masking, SOLVE)
+
+
+def solve(spec: MaskSpec, lists: GroupLists) -> Array:
+    told, call = lists.of(spec), spec.call
+    design = onn.Design(call.partitions, call.b, call.eta, call.c, call.hidden)
     values = told.values
     present = ~np.isnan(values)
     count = int(present.sum())
@@ -72,7 +81,7 @@ def solve(specification: str, group: str | None, secret: str, query: int, flat: 
             f"partitions is {design.partitions}, and there are only {count} values{told.where}; cut them into fewer."
         )
     centre, scale = np.zeros(values.shape[1]), np.ones(values.shape[1])
-    if given.get("standardise"):
+    if call.standardise:
         centre, scale = _scales(told)
     result = np.full(values.shape, np.nan)
     # Record by record, so that equal values of a record stand side by side whatever the number of columns.
@@ -91,7 +100,7 @@ def _snapped(before: Array, after: Array) -> Array:
     return np.where(np.abs(after - before) <= UNCHANGED * size, before, after)
 
 
-def _note_lost(told: Told, result: Array) -> None:
+def _note_lost(told: Group, result: Array) -> None:
     """What the networks make of few large values hangs on the weights that they began with."""
     for name, before, after in zip(told.names, told.values.T, result.T, strict=True):
         found = correlation(before, after)
@@ -106,7 +115,7 @@ def _note_lost(told: Told, result: Array) -> None:
             )
 
 
-def _scales(told: Told) -> tuple[Array, Array]:
+def _scales(told: Group) -> tuple[Array, Array]:
     centre, scale = np.nanmean(told.values, axis=0), np.nanstd(told.values, axis=0)
     constant = [name for name, sd in zip(told.names, scale, strict=True) if not sd > 0]
     if constant:
@@ -114,29 +123,46 @@ def _scales(told: Told) -> tuple[Array, Array]:
     return centre, scale
 
 
+SOLVE = told_udf("ppduck_onn", solve, MaskSpec, GroupLists, "DOUBLE[]")
 MASK = register(
-    whole_mask(
+    group_mask(
         "onn_mask",
-        frame=NetworkFrame,
+        NetworkCall,
+        stages=stages,
         summary="Ordered Neural Networks: values as networks reproduce them that could not quite learn them.",
         reference="Pont-Tuset, Medrano-Gracia, Nin, Larriba-Pey & Muntés-Mulero 2007, IIIA-TR-2007-05",
         keeps=(
-            "every value stays in the part of the sorted values that it came from, give or take (1 - b)/(2·b) of its "
-            "range; where all values of a part are equal, within half of their size",
+            Guarantee(
+                Promise.NEARBY,
+                "every value stays in the part of the sorted values that it came from, give or take (1 - b)/(2·b) of "
+                "its range; where all values of a part are equal, within half of their size",
+            ),
         ),
         loses=(
-            "means, variances and correlations: values come out too small on average, by how much only measuring tells",
-            "protection of values that repeat: where all of a part are equal they are hardly changed, and 0 stays 0",
-            "secrecy of ranks: within most parts values keep their order, but often not in the part of the largest",
-            "protection against an intruder who standardises each table by itself, or goes by ranks: on Census that "
-            "links half of the records by seven columns, where plain distance links a tenth",
-            "secrecy of extremes: the largest values stay in the part of the largest, and show about how large it is",
-            "relations between columns beyond what the parts keep",
-            "columns of very different scales fill parts of their own; standardise := true mixes them",
+            Loss(
+                "means, variances and correlations: values come out too small on average, by how much "
+                "only measuring tells"
+            ),
+            Loss(
+                "protection of values that repeat: where all of a part are equal they are hardly changed, and 0 stays 0"
+            ),
+            Loss(
+                "secrecy of ranks: within most parts values keep their order, but often not in the part of the largest"
+            ),
+            Loss(
+                "protection against an intruder who standardises each table by itself, or goes by ranks: on Census "
+                "that links half of the records by seven columns, where plain distance links a tenth"
+            ),
+            Loss(
+                "secrecy of extremes: the largest values stay in the part of the largest, and show about how large "
+                "it is"
+            ),
+            Loss("relations between columns beyond what the parts keep"),
+            Loss("columns of very different scales fill parts of their own; standardise := true mixes them"),
             UNUSED,
         ),
-        parameters=PARAMETERS,
         remedy="fewer partitions, or another mask: values that repeat fill parts, and small parts are learnt",
-        udfs=(Udf(SOLVE, solve, TAKES, GIVES),),
+        udfs=(SOLVE,),
+        example="FROM onn_mask('customers', conf=['x1','x2'], partitions=4, key='id')",
     )
 )

@@ -2,58 +2,57 @@
 
 Normal scores of the ranks are masked by EGADP with the correlations of a normal copula; then the
 original values are put into the order of the masked scores ("shuffle X by Y*"), so that every
-column keeps its values and rank correlations come out. (000, section II.2.3 and Appendix C;
-Muralidhar & Sarathy 2006.)
+column keeps its values and rank correlations come out. (Muralidhar & Sarathy 2006;
+Al-Ahmadi 2006, section II.2.3 and Appendix C.)
 """
 
 from __future__ import annotations
 
+from ppduck.call.numeric_mask import NumericCall
+from ppduck.call.parameters import fixed, parameters
 from ppduck.call.registry import register
-from ppduck.masks._copula import ScoreFrame, solve, staying
+from ppduck.masks._copula import solve, staying
 from ppduck.masks._promises import (
     CURVES_BEYOND_RANKS,
     MANY_RELEASES,
     NO_GAIN_IN_RANKS,
     RANKS,
+    REORDERED,
     REPEATED,
     UNUSED,
     VALUES_RELEASED,
 )
-from ppduck.query import ranks
-from ppduck.query import tree as sql
-from ppduck.stages.frame import linear_mask
+from ppduck.stages.linear import linear_mask
+from ppduck.stages.masking import Masking
+from ppduck.stages.plan import Plan
+from ppduck.stages.scores import Scores
 
-OUT = sql.column(ranks.OUT)
+
+@parameters
+class ShuffleCall(NumericCall):
+    round: bool = fixed(False)  # values keep their type
 
 
-class ShuffleFrame(ScoreFrame):
-    """Back by ranks: to rank k of the masked score goes the value of rank k."""
-
-    def _results(self) -> list[tuple[str, sql.Expr]]:
-        by = self.roles.strata
-        return [
-            (f"({ranks.shuffled('_pp_masked', by, f'_pp_x{j}', name, '_pp_key', self.places(j))})", OUT)
-            for j, name in enumerate(self.masked)
-        ]
+def stages(masking: Masking) -> Plan:
+    return Scores(masking, back=Scores.shuffled).plan()
 
 
 MASK = register(
     linear_mask(
         "shuffle_mask",
+        ShuffleCall,
         solve=solve,
         summary="The original values, permuted: every column keeps its values, and monotonic relations come out.",
         reference="Muralidhar & Sarathy 2006, Management Science 52(5); Sarathy, Muralidhar & Parsa 2002",
         keeps=(
-            "every conf column has exactly its original values, reordered: its mean, quantiles and extremes too",
+            REORDERED,
             RANKS,
             NO_GAIN_IN_RANKS,
         ),
         loses=(VALUES_RELEASED, CURVES_BEYOND_RANKS, UNUSED, MANY_RELEASES, REPEATED),
-        frame=ShuffleFrame,
-        weighs_x=lambda given: "none",
-        exact=lambda given: False,
-        without=("round",),
-        permutes=lambda given: True,
+        stages=stages,
+        weighs_x=lambda call: "none",
+        example="FROM shuffle_mask('customers', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
         staying=staying,
     )
 )

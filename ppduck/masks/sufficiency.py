@@ -3,33 +3,43 @@
 Y = u + α·r + e with u = S·B, r = X - u, e orthogonal to [1, S, X] and Σee = Σr - αΣrα. α = 0 is
 EGADP, α near 1 keeps the values near the originals; means and covariances are exact for every α.
 A level of noise asks for the α with var(e) = level·var(X): α² = 1 - level·Σxx/Σr, column by column.
-(002, "Sufficiency-Based Noise Addition" to "Value Disclosure Risk"; Muralidhar and Sarathy 2008.)
+(Muralidhar & Sarathy 2008, sections on sufficiency-based noise addition and value disclosure risk.)
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ppduck.call.arguments import number, per_column
+from ppduck.call.guarantees import Loss
 from ppduck.call.linear_mask import Request
-from ppduck.call.parameters import Parameter
+from ppduck.call.numeric_mask import NumericCall, PerColumn, check_columns
+from ppduck.call.parameters import parameter, parameters
 from ppduck.call.ranges import Range
 from ppduck.call.registry import register
 from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks, LinearForm
-from ppduck.masks._level import LEVEL, check_columns, level_up_to
+from ppduck.masks._level import LEVEL, level_up_to
 from ppduck.masks._promises import EXACT, EXACT_LOSSES, MANY_RELEASES
 from ppduck.masks._regression import regression
 from ppduck.masks.egadp import orthogonal_form
-from ppduck.stages.frame import linear_mask
+from ppduck.stages.linear import linear_mask
 from ppduck.values import Array
 
 # Eigenvalues of Σee below this share of the largest of Σr count as zero: such noise would hide nothing.
 FLAT = 1e-6
 NEAREST = 0.999999  # alpha, at which the noise of a column has about twice that share of its residuals' variance
 _OR = "give alpha or level, one of them"
+
+
+@parameters
+class SufficiencyCall(NumericCall):
+    alpha: PerColumn | None = parameter(
+        per_column(number(Range(0, NEAREST), ": at 1 the confidential values would pass through")),
+        f"nearness to the originals; one number or {{column: number}}; {_OR}",
+        None,
+    )
+    level: PerColumn | None = parameter(level_up_to(1), f"{LEVEL.doc}; {_OR}", None)
 
 
 def solve(blocks: Blocks, request: Request) -> LinearForm:
@@ -41,9 +51,11 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
 
 
 def _alpha(request: Request, residual: Array) -> Array:
-    if "alpha" in request.parameters:
-        return request.per_column("alpha")
-    level = request.per_column("level")
+    call: SufficiencyCall = request.call
+    if call.level is None:
+        assert call.alpha is not None
+        return request.per_column(call.alpha)
+    level = request.per_column(call.level)
     # Columns are standardised here, so Σxx is 1 and Σr the share of variance that S leaves open.
     square = 1 - level / np.diag(residual)
     faults = request.faults()
@@ -70,7 +82,7 @@ def _refuse_indefinite(request: Request, residual: Array, target: Array, alpha: 
     given = ", ".join(f"{name}: {value:.6g}" for name, value in zip(request.conf, alpha, strict=True))
     remedy = (
         "values of alpha that are closer to each other, or lower"
-        if "alpha" in request.parameters
+        if request.call.alpha is not None
         else "levels that are closer to each other, or higher"
     )
     raise request.refuse(
@@ -79,37 +91,35 @@ def _refuse_indefinite(request: Request, residual: Array, target: Array, alpha: 
     )
 
 
-def _check(given: dict[str, Any], conf: list[str]) -> list[str]:
-    if ("alpha" in given) == ("level" in given):
+def _check(call: SufficiencyCall, conf: list[str]) -> list[str]:
+    if (call.alpha is None) == (call.level is None):
         return ["give either alpha (nearness to the originals) or level (share of noise variance)."]
-    name = "alpha" if "alpha" in given else "level"
-    return check_columns(name, given[name], conf)
+    return [*check_columns("alpha", call.alpha, conf), *check_columns("level", call.level, conf)]
 
 
 MASK = register(
     linear_mask(
         "sufficiency_mask",
+        SufficiencyCall,
         solve=solve,
         summary="Exact means and covariances with values as near the originals as alpha says; alpha 0 is egadp_mask.",
         reference="Muralidhar & Sarathy 2008, Transactions on Data Privacy 1(1)",
         keeps=EXACT,
         loses=(
-            "secrecy of extremes above alpha 0: a row stays alpha times as far out as it was, give or take the noise",
-            "protection falls as alpha rises: masked values predict the originals the better the nearer alpha is to 1",
+            Loss(
+                "secrecy of extremes above alpha 0: a row stays alpha times as far out as it was, give or "
+                "take the noise"
+            ),
+            Loss(
+                "protection falls as alpha rises: masked values predict the originals the better the "
+                "nearer alpha is to 1"
+            ),
             *EXACT_LOSSES,
             MANY_RELEASES,
         ),
-        parameters=(
-            Parameter(
-                "alpha",
-                per_column(number(Range(0, NEAREST), ": at 1 the confidential values would pass through")),
-                f"nearness to the originals; one number or {{column: number}}; {_OR}",
-                "NULL",
-            ),
-            Parameter("level", level_up_to(1), f"{LEVEL.doc}; {_OR}", "NULL"),
-        ),
         check=_check,
-        asked=lambda given: given.get("alpha") != 0,
+        asked=lambda call: call.alpha != 0,
         remedy="a lower alpha (or a higher level), or fewer columns in nonconf",
+        example="FROM sufficiency_mask('customers', conf=['x1','x2'], alpha={'x1': 0.6, 'x2': 0.5}, key='id')",
     )
 )

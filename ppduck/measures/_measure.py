@@ -21,7 +21,7 @@ from ppduck.kernels.relation import fit
 from ppduck.kernels.uneven import wider_by_chance
 from ppduck.pairs.moments import CENTRES, COUNT, PIECE, PRODUCTS, SAMPLED, SAMPLED_SIZES, SUMS, Pairs
 from ppduck.query import tree as sql
-from ppduck.stages.relation import FEWEST_ROWS
+from ppduck.runtime.relation import FEWEST_ROWS
 from ppduck.values import Array, Moments
 
 FITTED_MODEL = Parameter(

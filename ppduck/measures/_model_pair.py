@@ -22,7 +22,7 @@ from ppduck.measures._measure import as_inputs, both_sides, refuse_infinite
 from ppduck.pairs.moments import CENTRES, COUNT, PRODUCTS, SAMPLED, SUMS, Pairs
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
-from ppduck.stages.relation import FEWEST_ROWS
+from ppduck.runtime.relation import FEWEST_ROWS
 from ppduck.values import Array, Moments
 
 Flags = npt.NDArray[np.bool_]

@@ -6,32 +6,32 @@ and by shuffling, any that nonconf determines by NM-EGADP.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ppduck.call.registry import Function, register
-from ppduck.call.udf import Udf
+from ppduck.call.registry import Function, Kind, Result, register
+from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import listed, quoted
-from ppduck.masks._security import LEARNT, LOW_SECURITY
 from ppduck.measures import relationships
-from ppduck.measures.relation_frame import PARAMETERS, frame_of, row_types
+from ppduck.measures.relation_plan import LookCall, RelationPlan
 from ppduck.measures.relationships import ALL, SAMPLE, Pair
 from ppduck.query import tree as sql
-from ppduck.values import Array
+from ppduck.runtime.check import CHECK
+from ppduck.runtime.relation import Training
+from ppduck.runtime.security import LEARNT, LOW_SECURITY
+from ppduck.runtime.spec import MaskSpec
+from ppduck.stages.relation import TRAINING
 
 NAME = "recommend_mask"
-SOLVE = "ppduck_recommend_mask"
-COLUMNS = {
-    "mask": "VARCHAR",
-    "advice": "VARCHAR",
-    "why": "VARCHAR",
-    "will_not_keep": "VARCHAR",
-    "statement": "VARCHAR",
-}
-TAKES, GIVES = ["VARCHAR", "VARCHAR", "VARCHAR", "DOUBLE[]"], row_types(COLUMNS)
+RESULTS = (
+    Result("mask", "VARCHAR", "a mask"),
+    Result("advice", "VARCHAR", "recommended, fits too, loses relations, or that nothing should be released"),
+    Result("why", "VARCHAR", "what it keeps, and which relations were seen"),
+    Result("will_not_keep", "VARCHAR", "what it costs"),
+    Result("statement", "VARCHAR", "the call, to be pasted"),
+)
 _KINDS = ("none", "linear", "monotonic", "non-monotonic")
 
 
@@ -73,32 +73,40 @@ CANDIDATES = (
 )  # fmt: skip
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    frame = frame_of(NAME, catalog, given, SAMPLE)
-    told = [sql.text(_arguments(given)), sql.column("_pp_sample", "_pp_training")]
-    return frame.answer(frame.sampling(), SOLVE, ["_pp_training"], told, COLUMNS)
+@dataclass(frozen=True)
+class Advised(Training):
+    """What is known of a group, and the call's own arguments."""
+
+    arguments: str
 
 
-def _arguments(given: dict[str, Any]) -> str:
+def plan(catalog: Catalog, call: LookCall) -> sql.Expr:
+    found = RelationPlan.of(NAME, catalog, call, SAMPLE)
+    told = {"sample": sql.column("_pp_sample", TRAINING), "arguments": sql.text(_arguments(call))}
+    return found.answer(found.sampling(), UDF, [TRAINING], told, RESULTS)
+
+
+def _arguments(call: LookCall) -> str:
     """The call's own arguments, to be pasted into the call of a mask."""
-    parts = [sql.render(sql.text(given["tbl"]))]
-    for name in ("conf", "nonconf", "strata", "key"):
-        if name in given:
-            columns = ", ".join(sql.render(sql.text(column)) for column in given[name])
-            parts.append(f"{name}=[{columns}]")
-    if "on_null" in given:
-        parts.append(f"on_null={sql.render(sql.text(given['on_null']))}")
+    parts = [sql.render(sql.text(call.tbl))]
+    named = {"conf": call.conf, "nonconf": call.nonconf, "strata": call.strata, "key": call.key}
+    for name, columns in named.items():
+        if columns or (name == "nonconf" and columns is not None):
+            listed_columns = ", ".join(sql.render(sql.text(column)) for column in columns)
+            parts.append(f"{name}=[{listed_columns}]")
+    if call.on_null != "error":
+        parts.append(f"on_null={sql.render(sql.text(call.on_null))}")
     return ", ".join(parts)
 
 
-def solve(specification: str, group: str | None, arguments: str, sample: Array | None) -> list[dict[str, Any]]:
-    found = list(relationships.pairs(json.loads(specification), group, sample))
+def solve(spec: MaskSpec, advised: Advised) -> list[dict[str, Any]]:
+    found = list(relationships.pairs(spec, advised))
     fitting = [candidate for candidate in CANDIDATES if not _lost(candidate, found)]
     # Where nothing keeps everything, what loses the fewest relations is the best there is.
     order = sorted(CANDIDATES, key=lambda candidate: len(_lost(candidate, found)))
     best = fitting[0] if fitting else order[0]
     rows = [best, *(candidate for candidate in order if candidate is not best)]
-    return [_row(candidate, candidate is best, found, arguments) for candidate in rows]
+    return [_row(candidate, candidate is best, found, advised.arguments) for candidate in rows]
 
 
 def _lost(candidate: Candidate, found: Iterable[Pair]) -> list[Pair]:
@@ -174,13 +182,17 @@ def _told(found: Sequence[Pair]) -> dict[str, float]:
     return told
 
 
+UDF = told_udf("ppduck_recommend_mask", solve, MaskSpec, Advised, rows_type(RESULTS))
 FUNCTION = register(
     Function(
         NAME,
-        PARAMETERS,
+        LookCall,
         plan,
         "Which mask fits the relations in the data, why, what it will not keep, and the statement to paste.",
         "Al-Ahmadi 2006, Appendix A",
-        udfs=(Udf(SOLVE, solve, TAKES, GIVES),),
+        kind=Kind.MEASURE,
+        results=RESULTS,
+        example="FROM recommend_mask('customers', conf=['x1','x2'], nonconf=['s1','s2'])",
+        udfs=(CHECK, UDF),
     )
 )

@@ -6,7 +6,6 @@ Judged on a bounded sample from the least-squares line, Spearman's correlation a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,32 +13,31 @@ from typing import Any
 
 import numpy as np
 
-from ppduck.call.registry import Function, register
-from ppduck.call.udf import Udf
+from ppduck.call.registry import Function, Kind, Result, register
+from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
-from ppduck.errors import Faults
 from ppduck.kernels.relation_kinds import Evidence, evidence
 from ppduck.kernels.threads import one_thread
-from ppduck.measures.relation_frame import PARAMETERS, frame_of, row_types
+from ppduck.measures.relation_plan import LookCall, RelationPlan
 from ppduck.query import tree as sql
-from ppduck.stages.relation import FEWEST_ROWS, training_rows
-from ppduck.values import Array
+from ppduck.runtime.check import CHECK
+from ppduck.runtime.relation import FEWEST_ROWS, Training
+from ppduck.runtime.spec import MaskSpec
+from ppduck.stages.relation import TRAINING
 
 NAME = "relationships"
-SOLVE = "ppduck_relationships"
 ALL = "(all nonconf)"
-COLUMNS = {
-    "column_name": "VARCHAR",
-    "other": "VARCHAR",
-    "relation": "VARCHAR",
-    "linear_r2": "DOUBLE",
-    "spearman": "DOUBLE",
-    "kernel_r2": "DOUBLE",
-    "role": "VARCHAR",
-    "rows": "BIGINT",
-    "evidence": "VARCHAR",
-}
-TAKES, GIVES = ["VARCHAR", "VARCHAR", "DOUBLE[]"], row_types(COLUMNS)
+RESULTS = (
+    Result("column_name", "VARCHAR", "a conf column"),
+    Result("other", "VARCHAR", "what it was held against: a column, or all of nonconf"),
+    Result("relation", "VARCHAR", "none, linear, monotonic or non-monotonic"),
+    Result("linear_r2", "DOUBLE", "share of its variance that a line tells"),
+    Result("spearman", "DOUBLE", "rank correlation"),
+    Result("kernel_r2", "DOUBLE", "share of its variance that a curve tells of rows that it was not fitted to"),
+    Result("role", "VARCHAR", "whether the other is nonconf or conf"),
+    Result("rows", "BIGINT", "rows that were looked at"),
+    Result("evidence", "VARCHAR", "why it is called so"),
+)
 SAMPLE = 5_000
 _SAID = {
     "none": "neither a line nor ranks nor a curve tell more than chance",
@@ -59,37 +57,36 @@ class Pair:
     found: Evidence
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    frame = frame_of(NAME, catalog, given, SAMPLE)
-    told = [sql.column("_pp_sample", "_pp_training")]
-    return frame.answer(frame.sampling(), SOLVE, ["_pp_training"], told, COLUMNS)
+def plan(catalog: Catalog, call: LookCall) -> sql.Expr:
+    found = RelationPlan.of(NAME, catalog, call, SAMPLE)
+    told = {"sample": sql.column("_pp_sample", TRAINING)}
+    return found.answer(found.sampling(), UDF, [TRAINING], told, RESULTS)
 
 
-def pairs(spec: dict[str, Any], group: str | None, sample: Array | None) -> Iterator[Pair]:
+def pairs(spec: MaskSpec, training: Training) -> Iterator[Pair]:
     """Every conf column against each nonconf column, against all of them, and against the other conf columns."""
-    s, x = training_rows(spec, sample)
+    s, x = training.rows(spec)
     if len(s) < FEWEST_ROWS:
-        where = f" in the group {group}" if group else ""
-        raise Faults(spec["function"], spec["table"]).refuse(
-            f"{len(s)} complete rows{where} are too few to tell a relation; at least {FEWEST_ROWS} are needed."
+        raise spec.refuse(
+            f"{len(s)} complete rows{training.where} are too few to tell a relation; at least {FEWEST_ROWS} are needed."
         )
-    indicators, names = np.array(spec["indicators"], dtype=bool), np.array(spec["inputs"])
+    indicators, names = np.array(spec.indicators, dtype=bool), np.array(spec.inputs)
     with one_thread():
-        for j, column in enumerate(spec["conf"]):
-            for other in dict.fromkeys(spec["inputs"]):
+        for j, column in enumerate(spec.conf):
+            for other in dict.fromkeys(spec.inputs):
                 own = names == other
                 yield Pair(column, other, "nonconf", evidence(s[:, own], x[:, j], indicators[own]))
-            if len(set(spec["inputs"])) > 1:
+            if len(set(spec.inputs)) > 1:
                 yield Pair(column, ALL, "nonconf", evidence(s, x[:, j], indicators))
-        for i, j in combinations(range(len(spec["conf"])), 2):
+        for i, j in combinations(range(len(spec.conf)), 2):
             # A curve one way round may be no function the other way: the way that tells more counts.
             ways = [(i, j), (j, i)]
             found = {way: evidence(x[:, [way[1]]], x[:, way[0]]) for way in ways}
             a, b = max(ways, key=lambda way: found[way].kernel_r2)
-            yield Pair(spec["conf"][a], spec["conf"][b], "conf", found[(a, b)])
+            yield Pair(spec.conf[a], spec.conf[b], "conf", found[(a, b)])
 
 
-def solve(specification: str, group: str | None, sample: Array | None) -> list[dict[str, Any]]:
+def solve(spec: MaskSpec, training: Training) -> list[dict[str, Any]]:
     return [
         {
             "column_name": pair.column,
@@ -102,17 +99,21 @@ def solve(specification: str, group: str | None, sample: Array | None) -> list[d
             "rows": pair.found.n,
             "evidence": _SAID[pair.found.kind],
         }
-        for pair in pairs(json.loads(specification), group, sample)
+        for pair in pairs(spec, training)
     ]
 
 
+UDF = told_udf("ppduck_relationships", solve, MaskSpec, Training, rows_type(RESULTS))
 FUNCTION = register(
     Function(
         NAME,
-        PARAMETERS,
+        LookCall,
         plan,
         "The kind of relation of each pair of columns (none, linear, monotonic, non-monotonic), with the evidence.",
         "Al-Ahmadi 2006, Appendix A",
-        udfs=(Udf(SOLVE, solve, TAKES, GIVES),),
+        kind=Kind.MEASURE,
+        results=RESULTS,
+        example="FROM relationships('customers', conf=['x1','x2'], nonconf=['s1','s2'])",
+        udfs=(CHECK, UDF),
     )
 )

@@ -1,93 +1,108 @@
 """security_index(): how well conf is protected by masking, before anything is masked.
 
-SI = Var(r)/Var(X), with r what E(X|S) leaves of X (000, 3.11); the masked Y of nm_egadp_mask then has
+SI = Var(r)/Var(X), with r what E(X|S) leaves of X (Al-Ahmadi 2006, 3.11); the masked Y of nm_egadp_mask then has
 Corr(X, Y) = 1 - SI, and X = b0 + b1·Y with b1 = 1 - SI, b0 = SI·E(X) (6.8-6.17). With extra noise of variance k·Var(X),
 Corr(X, Y) = (1 - SI)/√(1 + k) and b1 = (1 - SI)/(1 + k).
 """
 
 from __future__ import annotations
 
-import json
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ppduck.call.direction import HIGHER_IS_SAFER
-from ppduck.call.registry import Function, register
-from ppduck.call.udf import Udf
+from ppduck.call.numeric_mask import PerColumn, check_columns
+from ppduck.call.parameters import parameters
+from ppduck.call.registry import Function, Kind, Result, register
+from ppduck.call.udf import Unsigned, rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks
 from ppduck.kernels.relation import fit
-from ppduck.masks._security import LEARNT, LOW_SECURITY, stays_close
-from ppduck.masks.nm_egadp import EXTRA_NOISE, check_extra_noise, refit
-from ppduck.measures.relation_frame import PARAMETERS, frame_of, row_types
+from ppduck.masks.nm_egadp import EXTRA_NOISE, refit
+from ppduck.measures.relation_plan import LookCall, RelationPlan
 from ppduck.query import tree as sql
-from ppduck.stages.relation import TRAINED, model_of, training_rows
+from ppduck.runtime.check import CHECK
+from ppduck.runtime.relation import EVALUATE, LEARN, Training, model_of
+from ppduck.runtime.security import LEARNT, LOW_SECURITY, stays_close
+from ppduck.runtime.spec import MaskSpec
+from ppduck.stages.masking import LOOK
+from ppduck.stages.moments import MOMENTS
+from ppduck.stages.relation import MODEL, MODELS, TRAINING
 from ppduck.values import Array, Moments
 
 NAME = "security_index"
-SOLVE = "ppduck_security_index"
-COLUMNS = {
-    "column_name": "VARCHAR",
-    "verdict": "VARCHAR",
-    "security_index": "DOUBLE",
-    "corr_masked": "DOUBLE",
-    "b0": "DOUBLE",
-    "b1": "DOUBLE",
-    "r2": "DOUBLE",
-    "r2_left_out": "DOUBLE",
-    "rows": "BIGINT",
-    "direction": "VARCHAR",
-    "advice": "VARCHAR",
-}
-_SIDE = ["DOUBLE[]", "DOUBLE[]", "DOUBLE[]", "UBIGINT", "DOUBLE[]"]
-TAKES, GIVES = ["VARCHAR", "VARCHAR", "BIGINT", *_SIDE], row_types(COLUMNS)
+RESULTS = (
+    Result("column_name", "VARCHAR", "a conf column"),
+    Result("verdict", "VARCHAR", "good, fair, with care, not advised or impossible"),
+    Result("security_index", "DOUBLE", "share of its variance that nonconf leaves open"),
+    Result("corr_masked", "DOUBLE", "the correlation that masked values would have with the originals"),
+    Result("b0", "DOUBLE", "intercept of the line by which masked values predict the originals"),
+    Result("b1", "DOUBLE", "slope of that line"),
+    Result("r2", "DOUBLE", "share of its variance that the model explains"),
+    Result("r2_left_out", "DOUBLE", "the same of rows that it was not fitted to"),
+    Result("rows", "BIGINT", "rows that were looked at"),
+    Result("direction", "VARCHAR", "which way the index is good"),
+    Result("advice", "VARCHAR", "what to do"),
+)
 HIGH_SECURITY = 1 - 0.5**2
 ROWS_FOR_ADVICE = 500
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    frame = frame_of(NAME, catalog, given)
-    faults = check_extra_noise(given, [column.name for column in frame.roles.conf])
+@parameters
+class SecurityCall(LookCall):
+    extra_noise: PerColumn | None = EXTRA_NOISE
+
+
+@dataclass(frozen=True)
+class Fitted(Training):
+    """Moments of [S, û, products, X] of a group, what X is measured from, and its model."""
+
+    n: int
+    sums: Array
+    products: Array
+    centres: Array
+    model: Unsigned
+
+
+def plan(catalog: Catalog, call: SecurityCall) -> sql.Expr:
+    found = RelationPlan.of(NAME, catalog, call)
+    roles, terms = found.masking.roles, found.relation.terms
+    faults = check_columns("extra_noise", call.extra_noise, [column.name for column in roles.conf])
     if faults:
-        raise frame.roles.faults(NAME, faults)
-    statement = frame.measuring()
-    centres = sql.array((sql.column(name, "_pp_first") for name in frame.centres[frame.p :]), "DOUBLE")
-    told = [
-        *(sql.column(name, "_pp_moments") for name in ("_pp_n", "_pp_sums", "_pp_products")),
-        centres,
-        sql.column(TRAINED, "_pp_models"),
-        sql.column("_pp_sample", "_pp_training"),
-    ]
-    return frame.answer(statement, SOLVE, ["_pp_moments", "_pp_first", "_pp_models", "_pp_training"], told, COLUMNS)
+        raise roles.faults(NAME, faults)
+    told = {
+        **{name: sql.column(f"_pp_{name}", MOMENTS) for name in ("n", "sums", "products")},
+        "centres": sql.array([sql.column(name, LOOK) for name in terms.centres[terms.p :]], "DOUBLE"),
+        "model": sql.column(MODEL, MODELS),
+        "sample": sql.column("_pp_sample", TRAINING),
+    }
+    return found.answer(found.measuring(), UDF, [MOMENTS, LOOK, MODELS, TRAINING], told, RESULTS)
 
 
-def solve(
-    specification: str, group: str | None, n: int, sums: Array, products: Array, centres: Array, token: int,
-    sample: Array | None,
-) -> list[dict[str, Any]]:  # fmt: skip
-    """One row a conf column, from the moments of [S, û, products, X]."""
-    spec = json.loads(specification)
-    q, p = len(spec["conf"]), len(spec["features"])
-    moments = Moments.from_sums(n, np.nan_to_num(sums), np.nan_to_num(products))
-    _, _, residual = refit(Blocks.from_moments(moments, p, q), p - 4 * q)
-    extra = spec["parameters"].get("extra_noise", 0.0)
-    model = model_of(token)
+def solve(spec: MaskSpec, told: Fitted) -> list[dict[str, Any]]:
+    """One row a conf column."""
+    q, p = len(spec.conf), len(spec.features)
+    moments = Moments.from_sums(told.n, np.nan_to_num(told.sums), np.nan_to_num(told.products))
+    _, _, residual = refit(Blocks.from_moments(moments, p, q), spec.places)
+    extra = spec.arguments["extra_noise"] or 0.0
+    model = model_of(told.model)
     rows = []
-    for j, name in enumerate(spec["conf"]):
+    for j, name in enumerate(spec.conf):
         security = float(np.clip(residual[j, j], 0.0, 1.0))
         more = extra.get(name, 0.0) if isinstance(extra, dict) else extra
         b1 = (1 - security) / (1 + more)
-        verdict, advice = _verdict(spec, j, security, more, sample)
+        verdict, advice = _verdict(spec, j, security, more, told)
         rows.append(
             {
                 "column_name": name,
-                "rows": n,
+                "rows": told.n,
                 "security_index": security,
                 "corr_masked": (1 - security) / math.sqrt(1 + more),
-                "b0": (1 - b1) * float(centres[j] + moments.mean[p + j]),
+                "b0": (1 - b1) * float(told.centres[j] + moments.mean[p + j]),
                 "b1": b1,
                 "r2": float(model.r2[j]),
                 "r2_left_out": float(model.r2_left_out[j]),
@@ -99,7 +114,7 @@ def solve(
     return rows
 
 
-def _verdict(spec: dict[str, Any], j: int, security: float, extra: float, sample: Array | None) -> tuple[str, str]:
+def _verdict(spec: MaskSpec, j: int, security: float, extra: float, training: Training) -> tuple[str, str]:
     """In a word, and in a sentence."""
     if security < LEARNT:
         return "impossible", "nonconf determines this column; leave out of nonconf, and drop, what determines it"
@@ -111,18 +126,18 @@ def _verdict(spec: dict[str, Any], j: int, security: float, extra: float, sample
         return "with care", "nonconf tells most of this column, extra_noise or not; only its masked values tell less"
     return "not advised", (
         "nonconf tells most of this column, and so would its masked values; remedies: "
-        f"extra_noise{_without(spec, j, sample)}"
+        f"extra_noise{_without(spec, j, training)}"
     )
 
 
-def _without(spec: dict[str, Any], j: int, sample: Array | None) -> str:
+def _without(spec: MaskSpec, j: int, training: Training) -> str:
     """The nonconf columns without which the index would be fair, and what it would be."""
-    names = spec["inputs"]
+    names = spec.inputs
     if len(set(names)) < 2:
         return ""
-    s, x = training_rows(spec, sample)
+    s, x = training.rows(spec)
     s, x = s[:ROWS_FOR_ADVICE], x[:ROWS_FOR_ADVICE, [j]]
-    indicators = np.array(spec["indicators"], dtype=bool)
+    indicators = np.array(spec.indicators, dtype=bool)
     found = {}
     for name in dict.fromkeys(names):
         kept = np.array([other != name for other in names])
@@ -134,13 +149,17 @@ def _without(spec: dict[str, Any], j: int, sample: Array | None) -> str:
     return f", or nonconf without {told}"
 
 
+UDF = told_udf("ppduck_security_index", solve, MaskSpec, Fitted, rows_type(RESULTS))
 FUNCTION = register(
     Function(
         NAME,
-        (*PARAMETERS[:2], EXTRA_NOISE, *PARAMETERS[2:]),
+        SecurityCall,
         plan,
         "How well conf would be protected, before masking: security index, predicted Corr(X, Y), b0, b1 and a verdict.",
         "Al-Ahmadi 2006, (3.11) and (6.8)-(6.17)",
-        udfs=(Udf(SOLVE, solve, TAKES, GIVES),),
+        kind=Kind.MEASURE,
+        results=RESULTS,
+        example="FROM security_index('customers', conf=['x1','x2'], nonconf=['s1','s2'])",
+        udfs=(CHECK, LEARN, EVALUATE, UDF),
     )
 )

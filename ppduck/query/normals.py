@@ -84,33 +84,43 @@ _FAR = (
 )  # fmt: skip
 
 
-def with_scores(rows: str, shares: Mapping[str, str]) -> str:
+def with_scores(rows: sql.Expr, shares: Mapping[str, str]) -> sql.Expr:
     """The rows of a SELECT with Φ⁻¹ of some of its columns, shares inside (0, 1): {share: name of its score}.
 
     What the branches have in common is computed before them, since inside a CASE DuckDB would do so
     again for every power.
     """
-    parts, scores = [], []
+    parts, scores, helpers = [], [], []
     for i, (share, name) in enumerate(shares.items()):
-        p, q, u, r = (sql.render(sql.column(each)) for each in (share, f"_pp_q{i}", f"_pp_u{i}", f"_pp_l{i}"))
-        parts += [f"{p} - 0.5 AS {q}", f"0.180625 - {q} * {q} AS {u}", f"sqrt(-ln(least({p}, 1 - {p}))) AS {r}"]
-        middle = f"{q} * {_ratio(_MIDDLE, u)}"
-        tail, far = (f"sign({q}) * {_ratio(each, f'({r} - {less})')}" for each, less in ((_TAIL, 1.6), (_FAR, 5)))
-        scores.append(f'CASE WHEN abs({q}) <= 0.425 THEN {middle} WHEN {r} <= 5 THEN {tail} ELSE {far} END AS "{name}"')
-    helpers = [f"_pp_{kind}{i}" for i in range(len(shares)) for kind in "qul"]
-    own = sql.render(sql.star("_pp_parts", helpers))
-    inner = f"SELECT *, {', '.join(parts)} FROM ({rows})"
-    return f'SELECT {own}, {", ".join(scores)} FROM ({inner}) AS "_pp_parts"'
+        p, q, u, r = (sql.column(each) for each in (share, f"_pp_off{i}", f"_pp_near{i}", f"_pp_log{i}"))
+        tail = sql.call("least", p.copy(), exp.Sub(this=sql.number(1), expression=p.copy()))
+        far = sql.call("sqrt", exp.Neg(this=sql.call("ln", tail)))
+        near = exp.Sub(this=sql.number(0.180625), expression=sql.product(q, q))
+        parts += [
+            sql.named(exp.Sub(this=p.copy(), expression=sql.number(0.5)), q.name),
+            sql.named(near, u.name),
+            sql.named(far, r.name),
+        ]
+        helpers += [q.name, u.name, r.name]
+        middle = _ratio(q, _MIDDLE, u)
+        sign = sql.call("sign", q.copy())
+        ends = [_ratio(sign, each, sql.minus(r.copy(), sql.number(less))) for each, less in ((_TAIL, 1.6), (_FAR, 5))]
+        is_middle = exp.LTE(this=sql.call("abs", q.copy()), expression=sql.number(0.425))
+        is_tail = exp.LTE(this=r.copy(), expression=sql.number(5))
+        scores.append(sql.named(sql.cases((is_middle, middle), (is_tail, ends[0]), otherwise=ends[1]), name))
+    inner = sql.query([exp.Star(), *parts], sql.derived(rows, "_pp_shares"))
+    return sql.query([sql.star("_pp_parts", helpers), *scores], sql.derived(inner, "_pp_parts"))
 
 
-def _ratio(coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: str) -> str:
-    above, below = (_horner(each, x) for each in coefficients)
-    return f"({above}) / ({below})"
+def _ratio(times: sql.Expr, coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: sql.Expr) -> sql.Expr:
+    """times · numerator(x) / denominator(x)"""
+    above, below = (exp.paren(_horner(each, x)) for each in coefficients)
+    return exp.Div(this=exp.Mul(this=times.copy(), expression=above), expression=below)
 
 
-def _horner(coefficients: tuple[float, ...], x: str) -> str:
-    first, *rest = (f"{each!r}::DOUBLE" for each in coefficients)
-    text = first
+def _horner(coefficients: tuple[float, ...], x: sql.Expr) -> sql.Expr:
+    first, *rest = (sql.double(sql.number(each)) for each in coefficients)
+    found: sql.Expr = first
     for each in rest:
-        text = f"({text}) * {x} + {each}"
-    return text
+        found = exp.Add(this=exp.Mul(this=exp.paren(found), expression=x.copy()), expression=each)
+    return found

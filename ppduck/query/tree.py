@@ -64,6 +64,10 @@ def product(left: Expr, right: Expr) -> Expr:
     return exp.Mul(this=left.copy(), expression=right.copy())
 
 
+def equal(left: Expr, right: Expr) -> Expr:
+    return exp.EQ(this=left, expression=right)
+
+
 def minus(left: Expr, right: Expr) -> Expr:
     return exp.paren(exp.Sub(this=left, expression=right), copy=False)
 
@@ -160,6 +164,14 @@ class Rows:
 def table(name: str) -> Rows:
     """A step of the statement, or another table that ppduck names."""
     return Rows(exp.Table(this=exp.to_identifier(name, quoted=True)))
+
+
+def named_table(name: str, alias: str) -> Rows:
+    """The same under another name, so that it can be read twice."""
+    found = exp.Table(
+        this=exp.to_identifier(name, quoted=True), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
+    )
+    return Rows(found)
 
 
 def source(text: str, alias: str | None = None) -> Rows:

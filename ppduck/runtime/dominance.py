@@ -31,17 +31,18 @@ in it, such a row is judged by the share that it would have.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ppduck import notes
-from ppduck.call.linear_mask import LinearMask, Request, Weighing
+from ppduck.call.linear_mask import Request, Weighing
 from ppduck.errors import listed
 from ppduck.kernels import leverage
 from ppduck.kernels.linear import Blocks, independent
+from ppduck.runtime.nearness import Column
+from ppduck.runtime.spec import MaskSpec
 from ppduck.values import Array
 
 WARNED, REFUSED = 0.6, 0.8
@@ -59,6 +60,17 @@ _LACKING = (
 
 
 @dataclass(frozen=True)
+class Reach:
+    """How far rows reach in the terms in which one may stand apart, and in conf whether or not a row lacks others."""
+
+    lows: Array
+    highs: Array
+    base_rows: Sequence[int]  # of each first level
+    centres: Array = field(default_factory=lambda: np.empty(0))
+    columns: Column | None = None
+
+
+@dataclass(frozen=True)
 class Judged:
     """The terms in which a row may stand apart, and how far the rows reach in each."""
 
@@ -71,35 +83,29 @@ class Judged:
     high: Array
     lonely: list[str]  # first levels, which have no term, that a single row has
     categories: Sequence[list[int]]
-    learnt: range  # the terms of S that a model has learnt, which bend where few rows are
-    products: range  # squares and products of terms, which noise may be kept free of
+    learnt: frozenset[int]  # the terms of S that a model has learnt, which bend where few rows are
+    products: frozenset[int]  # squares and products of terms, which noise may be kept free of
     incomplete: list[tuple[str, float]]  # conf columns, and the largest share that a row without others would have
 
     @classmethod
-    def of(
-        cls, mask: LinearMask, request: Request, blocks: Blocks, spec: dict[str, Any], alone: Array,
-        looked: Array | None = None,
-    ) -> Judged:  # fmt: skip
-        weighing = mask.weighs_x(request.parameters)
-        bases = spec["bases"]
-        ends, counts, centres = np.split(alone, [len(alone) - blocks.q - len(bases), len(alone) - blocks.q])
-        ends = ends.reshape(2, -1)
+    def of(cls, spec: MaskSpec, request: Request, blocks: Blocks, reach: Reach) -> Judged:
+        mask, places = spec.linear_mask, spec.places
+        weighing = mask.weighs_x(request.call)
         x = list(range(blocks.p, blocks.p + blocks.q)) if weighing != "none" else []
-        known = [*range(ends.shape[1] - len(x)), *x]
+        known = [*range(len(reach.lows) - len(x)), *x]
         low, high = np.zeros((2, blocks.p + blocks.q))
-        low[known], high[known] = ends - blocks.mean[known]
-        terms = spec["explaining"]
-        places = [i for i in known if i < terms or (i >= blocks.p and weighing == "all")]
-        lonely = [name for name, count in zip(bases, counts, strict=True) if count == 1]
-        learnt = range(terms - blocks.q if "inputs" in spec else terms, terms)
+        low[known], high[known] = reach.lows - blocks.mean[known], reach.highs - blocks.mean[known]
+        terms = places.explaining
+        judged = [i for i in known if i < terms or (i >= blocks.p and weighing == "all")]
+        lonely = [name for name, count in zip(spec.bases, reach.base_rows, strict=True) if count == 1]
         incomplete = []
-        if looked is not None and x and mask.reads_x != "none" and not learnt:
-            least, most, *_ = looked.reshape(4, -1) - centres - blocks.mean[x]
+        if reach.columns is not None and x and mask.reads_x != "none" and not places.fitted:
+            least, most = (end - reach.centres - blocks.mean[x] for end in (reach.columns.least, reach.columns.most))
             outside = np.where((least < 1.001 * low[x]) | (most > 1.001 * high[x]), np.maximum(-least, most), 0.0)
             incomplete = list(zip(request.conf, leverage.shares_of_others(blocks, outside).tolist(), strict=True))
         return cls(
-            request, blocks, weighing, places, mask.explaining(blocks), low, high, lonely, spec["indicators_of"],
-            learnt, range(terms, blocks.p), incomplete,
+            request, blocks, weighing, judged, mask.explaining(blocks, places), low, high, lonely, spec.indicators_of,
+            frozenset(places.fitted), frozenset(i for each in places.products for i in each), incomplete,
         )  # fmt: skip
 
     @cached_property

@@ -15,17 +15,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ppduck import notes
-from ppduck.call.linear_mask import LinearMask, Request
+from ppduck.call.guarantees import Loss
+from ppduck.call.linear_mask import Request
 from ppduck.call.roles import FEW_LEVELS
 from ppduck.errors import Faults, quoted
 from ppduck.kernels import nearness
 from ppduck.kernels.linear import Blocks, LinearForm
 from ppduck.notes import Note
+from ppduck.runtime.spec import MaskSpec
 from ppduck.values import Array
 
 # X and its best prediction correlate by 0.8 and more: such data should rather not be released (Al-Ahmadi 2006, VI.1.2).
@@ -38,7 +39,7 @@ FEW_STAY, MOST_STAY = 0.1, 0.5
 # A correlation that is off by the rounding of sums is not above a limit.
 _ROUNDING = 1e-9
 
-LIMITS = (
+LIMITS = Loss(
     f"secrecy of values that stay near: warned of from a correlation of {NEAR:.2f} with the originals on, or of "
     f"{NEAR_AS_ASKED:.3f} where a parameter asks for nearness, and from {FEW_STAY:.0%} of values that stay as they "
     f"are, beyond chance; refused from {MOST_STAY:.0%} on"
@@ -143,56 +144,59 @@ class Judge:
         notes.add(Note(where, sentence, column, figure, size, self.group, self.query))
 
 
-def judge_form(
-    mask: LinearMask, request: Request, blocks: Blocks, form: LinearForm, terms: list[int], spec: dict[str, Any],
-    looked: Array,
-) -> None:  # fmt: skip
-    """What the moments tell of a linear mask before a row is masked.
+@dataclass(frozen=True)
+class Column:
+    """Of each conf column over all rows: the smallest and the largest value, the mean, 1 if all are whole numbers."""
 
-    ``looked`` are the smallest and the largest value of each conf column, its mean, and 1 if all are whole numbers.
-    """
-    asked = mask.asked(request.parameters)
+    least: Array
+    most: Array
+    mean: Array
+    whole: Array
+
+
+def judge_form(spec: MaskSpec, request: Request, blocks: Blocks, form: LinearForm, columns: Column) -> None:
+    """What the moments tell of a linear mask before a row is masked."""
+    mask, call = spec.linear_mask, request.call
+    asked = mask.asked(call)
     judge = Judge(request.function, request.table, request.group, request.query, mask.remedy)
-    found = nearness.nearness(blocks, form, terms)
-    least, _, mean, whole = looked.reshape(4, -1)
-    judge.left_out(spec["left_out"])
+    found = nearness.nearness(blocks, form, mask.explaining(blocks, spec.places))
+    whole = columns.whole
+    judge.left_out(spec.left_out)
     noted: list[str] = []
     if mask.staying is not None:
         noted = judge.shares(request.conf, mask.staying(blocks, request, form))
     else:
-        own = np.array(spec["steps"])
+        own = np.array(spec.steps)
         back = nearness.given_back(found, np.where((own == 0) & (whole == 1), 1.0, own))
         # What nonconf tells it tells with or without the masked values: it is to be near before that counts as staying.
         back = np.where(asked | (found.correlation > NEAR), back, 0.0)
-        is_rounded = (own > 0) & spec["rounds"] | (whole == 1) & spec["permutes"]
+        is_rounded = (own > 0) & spec.rounds | (whole == 1) & spec.permutes
         noted = judge.shares(request.conf, np.where(is_rounded, back, 0.0), " once they are rounded")
         if asked:
             noted += judge.given_back(request.conf, np.where(is_rounded, 0.0, back))
     judge.correlations(request.conf, found.correlation, found.by_nonconf if mask.reads_s else None, noted)
-    if spec["permutes"]:
+    if spec.permutes:
         return
-    if not mask.keeps_range:
-        for name, share in zip(request.conf, nearness.below_zero(found, mean, least), strict=True):
+    if not mask.keeps_range(call):
+        for name, share in zip(request.conf, nearness.below_zero(found, columns.mean, columns.least), strict=True):
             if blocks.n * share >= 1:
                 judge.negative(name, share)
-    for name, is_whole in zip(
-        request.conf, (whole == 1) & ~((np.array(spec["steps"]) > 0) & spec["rounds"]), strict=True
-    ):
+    for name, is_whole in zip(request.conf, (whole == 1) & ~((np.array(spec.steps) > 0) & spec.rounds), strict=True):
         if is_whole:
             judge.fractions(name)
 
 
-def judge_values(judge: Judge, spec: dict[str, Any], names: Sequence[str], before: Array, after: Array) -> None:
+def judge_values(judge: Judge, spec: MaskSpec, names: Sequence[str], before: Array, after: Array) -> None:
     """What is found of values that a mask has in its hands; both are of rows by columns, before rounding."""
-    by_name = dict(zip(spec["conf"], spec["steps"], strict=True))
+    by_name = dict(zip(spec.conf, spec.steps, strict=True))
     released = [
-        _released(x, y, by_name[name] if spec["rounds"] else 0.0)
+        _released(x, y, by_name[name] if spec.rounds else 0.0)
         for name, x, y in zip(names, before.T, after.T, strict=True)
     ]
     stay = [nearness.staying(x, y) for x, y in zip(before.T, released, strict=True)]
-    why = " because they repeat, or once they are rounded" if spec["rounds"] else " because they repeat"
+    why = " because they repeat, or once they are rounded" if spec.rounds else " because they repeat"
     noted = judge.shares(names, np.array(stay), why, every=True)
-    if not spec["rounds"]:
+    if not spec.rounds:
         back = [
             0.0 if name in noted else nearness.staying(x, _released(x, y, _step(x, by_name[name])))
             for name, x, y in zip(names, before.T, after.T, strict=True)
@@ -203,7 +207,7 @@ def judge_values(judge: Judge, spec: dict[str, Any], names: Sequence[str], befor
     for name, x, y in zip(names, before.T, released, strict=True):
         if np.nanmin(x) >= 0 and (y < 0).any():
             judge.negative(name, float((y < 0).mean()))
-        if not spec["rounds"] and _is_whole(x) and not _is_whole(y):
+        if not spec.rounds and _is_whole(x) and not _is_whole(y):
             judge.fractions(name)
 
 

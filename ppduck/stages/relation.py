@@ -1,251 +1,203 @@
-"""The learnt E(X|S) inside a statement: a sample trains a model, and every row is evaluated by it.
+"""The terms of a mask that has learnt E(X|S): S, û(S), and products of û and X for its noise to be free of.
 
-SQL carries a model as a number, a digest of what it was trained on; the models themselves are kept here, as many as
-statements under way may need.
+A sample of each group trains a model, and every row is evaluated by it, once, into a narrow table.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import threading
-from collections import OrderedDict
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
 
-import numpy as np
-import pyarrow as pa
 from sqlglot import exp
 
-from ppduck.call.linear_mask import LinearMask
-from ppduck.call.roles import Roles, numeric
-from ppduck.call.udf import Udf
-from ppduck.errors import Faults, PpduckError
-from ppduck.kernels.relation import Relation, fit
-from ppduck.query import ranks
+from ppduck.call.linear_mask import TermPlaces
+from ppduck.call.roles import numeric
 from ppduck.query import tree as sql
-from ppduck.stages.narrow import NarrowFrame, in_sample, sample
-from ppduck.values import Array
+from ppduck.runtime.relation import EVALUATE, LEARN
+from ppduck.stages import aggregates
+from ppduck.stages.aggregates import Aggregate
+from ppduck.stages.look import specification
+from ppduck.stages.masking import KEY, LOOK, ROW, SOURCE, TWEAK, Masking
+from ppduck.stages.narrow import NARROW, in_sample, own_columns, sampled_upto
+from ppduck.stages.plan import Groups, Rows, Totals
+from ppduck.stages.terms import Terms, own_terms
 
-LEARN, EVALUATE = "ppduck_learn", "ppduck_evaluate"
-FEWEST_ROWS = 30
-TRAINED = "_pp_model"
-_MOST_MODELS = 4096
-
-_models: OrderedDict[int, Relation] = OrderedDict()
-_lock = threading.Lock()
+TRAINING, MODELS, MODEL = "_pp_training", "_pp_models", "_pp_model"
+SAMPLE_SIZE = 20_000
+PRODUCTS = 3  # u·u, u·x and x·x of each conf column
 
 
-class RelationFrame(NarrowFrame):
-    """Writes a statement whose form has the columns S, û(S) and products of û and X for its noise to be free of.
+@dataclass(frozen=True)
+class Input:
+    """What a model reads: a number from its centre, or an indicator of a level."""
 
-    Variants may add steps. ``inputs`` are what the model reads: numbers from their centre, and an
-    indicator of every level of a category.
-    """
+    column: str
+    value: sql.Expr
+    is_indicator: bool
 
-    sample_size = 20_000
 
-    def __init__(self, mask: LinearMask, roles: Roles, given: dict[str, Any], *, keep_noise: bool = True) -> None:
-        super().__init__(mask, roles, given, keep_noise=keep_noise)
-        self.own_p = self.p
-        self.indicators: list[bool] = []
-        self.inputs: list[sql.Expr] = []
-        self.input_columns: list[str] = []
-        self._read_inputs()
-        names = [column.name for column in roles.conf]
-        fitted = [f"_pp_u{j}" for j in range(self.q)]
-        self.products = [f"_pp_t{j}" for j in range(3 * self.q)]
-        self.labels = [
-            *self.labels,
-            *(f"E({name} | nonconf)" for name in names),
-            *(f"square or product of {name}" for name in names for _ in range(3)),
-        ]
-        own, conf = self.values[: self.p], self.values[self.p :]
-        self.values = [*own, *(sql.column(name) for name in [*fitted, *self.products]), *conf]
-        self.p = len(self.labels)
-        self.explaining = self.own_p + self.q  # S and û
+@dataclass(frozen=True)
+class Relation:
+    """The learnt relation of one call."""
 
-    def _read_inputs(self) -> None:
-        """In the order of the columns; the planner's features leave out a first level, a distance needs it too."""
-        roles = self.roles
+    masking: Masking
+    sample_size: int = SAMPLE_SIZE
+
+    @cached_property
+    def own(self) -> Terms:
+        return own_terms(self.masking)
+
+    @cached_property
+    def inputs(self) -> list[Input]:
+        """In the order of the columns; the features leave out a first level, a distance needs it too."""
+        roles = self.masking.roles
         # Of a boolean with an indicator of NULL, the first is its value.
         features = {feature.column: (i, feature) for i, feature in reversed(list(enumerate(roles.features)))}
+        found: list[Input] = []
         for name in roles.nonconf:
             i, feature = features[name]
             if name in roles.levels:
-                text = sql.cast(sql.column(name), "VARCHAR")
-                for level in roles.levels[name]:
-                    same = sql.double(exp.EQ(this=text.copy(), expression=sql.text(level)))
-                    self.inputs.append(sql.call("coalesce", same, sql.number(0.0)))
-                    self.indicators.append(True)
-                    self.input_columns.append(name)
+                found += [Input(name, _indicator(name, level), True) for level in roles.levels[name]]
             else:
-                deviation = sql.minus(feature.value.copy(), sql.column(f"_pp_m{i}", "_pp_first"))
-                self.inputs.append(sql.call("coalesce", deviation, sql.number(0.0)))
+                deviation = sql.minus(feature.value.copy(), sql.column(self.own.centres[i], LOOK))
                 column = roles.source.find(name)
-                self.indicators.append(column is not None and column.is_boolean)
-                self.input_columns.append(name)
+                is_boolean = column is not None and column.is_boolean
+                found.append(Input(name, sql.call("coalesce", deviation, sql.number(0.0)), is_boolean))
             if name in roles.null_levels:
-                self.inputs.append(sql.double(sql.column(name).is_(exp.null())))
-                self.indicators.append(True)
-                self.input_columns.append(name)
+                found.append(Input(name, sql.double(sql.column(name).is_(exp.null())), True))
+        return found
 
-    def specification(self) -> str:
-        """With what the model reads: whether each input is an indicator, and of which column it is."""
-        more = {"indicators": self.indicators, "inputs": self.input_columns}
-        return json.dumps(json.loads(super().specification()) | more, sort_keys=True)
-
-    def _centres(self) -> list[sql.Expr]:
+    @cached_property
+    def terms(self) -> Terms:
         """û is learnt from deviations, so it lies about 0 as they do; a spread gives the products a scale.
 
         Sums depend on the order of rows in their last digits, and a model might magnify these. Centres
         are therefore rounded, to a small part of the column's range.
         """
-        found = super()._centres()
-        for i in range(self.own_p, self.p):
-            found[i] = sql.named(sql.number(0.0), self.centres[i])
-        spreads = []
-        for i in (*range(self.own_p), *range(self.p, self.p + self.q)):
-            value = sql.render(self.values[i])
-            span = f"nullif(max({value}) - min({value}), 0)"
-            grid = f"pow(2.0::DOUBLE, floor(log2(CASE WHEN isfinite({span}) THEN {span} END)) - 14)"
-            rounded = f"coalesce(round(avg({value}) / {grid}) * {grid}, avg({value}), 0)"
-            found[i] = sql.named(sql.raw(rounded), self.centres[i])
-            if i >= self.p:
-                spreads.append(sql.named(sql.raw(f"{grid} * 4096"), f"_pp_sd{i - self.p}"))
-        return [*found, *spreads]
+        own, q = self.own, self.own.q
+        names = [column.name for column in self.masking.roles.conf]
+        fitted = [f"_pp_u{j}" for j in range(q)]
+        products = [f"_pp_t{j}" for j in range(PRODUCTS * q)]
+        s, x = own.values[: own.p], own.values[own.p :]
+        values = [*s, *map(sql.column, [*fitted, *products]), *x]
+        places = TermPlaces(
+            own.p,
+            tuple(range(own.p, own.p + q)),
+            tuple(tuple(own.p + q + PRODUCTS * j + k for k in range(PRODUCTS)) for j in range(q)),
+        )
+        learnt = range(own.p, own.p + len(fitted) + len(products))
 
-    def _x_deviation(self, j: int) -> sql.Expr:
-        return sql.minus(numeric(self.roles.conf[j]), sql.column(self.centres[self.p + j], "_pp_first"))
+        def centre(i: int, name: str) -> Aggregate | None:
+            return None if i in learnt else rounded_mean(name, values[i])
 
-    def _where_complete(self, value: sql.Expr) -> sql.Expr:
-        """X has a part in the noise only, and there in rows that the moments know: in others it would only show."""
-        complete = [sql.column(column.name).is_(exp.null()).not_() for column in self.roles.conf]
-        return exp.Case().when(exp.and_(*complete), value).else_(sql.number(0.0))
-
-    def _x_terms(self) -> list[sql.Expr]:
-        return [self._where_complete(sql.column(name)) for name in self.deviations[self.p :]]
-
-    def _prepare(self, statement: sql.Statement) -> None:
-        self._sample(statement)
-        self._learn(statement)
-        self._evaluate(statement)
-
-    def _evaluate(self, statement: sql.Statement) -> None:
-        """The narrow table: every row with û, and with the products that noise is to be free of."""
-        narrow = [sql.column(name, "_pp_source") for name in [*self._own_columns(), "_pp_key", ranks.ROW]]
-        evaluated = sql.call(EVALUATE, sql.column(TRAINED, "_pp_models"), sql.array(self.inputs, "DOUBLE"))
-        source = sql.joined('"_pp_source"', '"_pp_first"', self._matching("_pp_source"))
-        models = sql.joined(source, '"_pp_models"', self._matching("_pp_source", "_pp_models"))
-        scaled = [
-            sql.named(
-                exp.Div(
-                    this=self._where_complete(self._x_deviation(j)),
-                    expression=sql.column(f"_pp_sd{j}", "_pp_first"),
-                ),
-                f"_pp_xs{j}",
-            )
-            for j in range(self.q)
-        ]
-        spreads = [sql.column(f"_pp_sd{j}", "_pp_first") for j in range(self.q)]
-        rows = sql.select([*narrow, *scaled, *spreads, sql.named(evaluated, "_pp_f")], models)
-        fitted = [
-            sql.named(sql.call("list_extract", sql.column("_pp_f"), sql.number(j + 1)), f"_pp_u{j}")
-            for j in range(self.q)
-        ]
-        own = sql.star("_pp_evaluated", ["_pp_f"])
-        rows = sql.select([own, *fitted], f'({rows}) AS "_pp_evaluated"')
-        products = []
-        for j in range(self.q):
-            x = sql.column(f"_pp_xs{j}")
-            u = exp.paren(exp.Div(this=sql.column(f"_pp_u{j}"), expression=sql.column(f"_pp_sd{j}")))
-            pairs = ((u, u), (u, x), (x, x))
-            products += [sql.named(sql.product(*pair), f"_pp_t{3 * j + k}") for k, pair in enumerate(pairs)]
-        helpers = [f"_pp_{kind}{j}" for kind in ("xs", "sd") for j in range(self.q)]
-        scaled_rows = f'({rows}) AS "_pp_scaled"'
-        # Evaluating is the dearest step, so it is done once.
-        statement.step(
-            self.rows, sql.select([sql.star("_pp_scaled", helpers), *products], scaled_rows), materialized=True
+        spreads = [spread(_spread(j), x[j]) for j in range(q)]
+        return Terms(
+            [
+                *own.labels,
+                *(f"E({name} | nonconf)" for name in names),
+                *(f"square or product of {name}" for name in names for _ in range(PRODUCTS)),
+            ],
+            values,
+            places,
+            centre,
+            also=[sampled_upto(self.sample_size), *spreads],
+            indicators=[each.is_indicator for each in self.inputs],
+            inputs=[each.column for each in self.inputs],
         )
 
-    def _sample(self, statement: sql.Statement) -> None:
-        """Rows of each group that its model is trained on: inputs, and deviations of conf."""
+    def training(self) -> Totals:
+        """``_pp_training``: rows of each group that its model is trained on: inputs, and deviations of conf."""
+        masking = self.masking
         # DuckDB leaves out what nothing reads: asking for the tweak makes it run the checks of the first look.
-        needed = [*(sql.column(column.name) for column in self.roles.conf), sql.column("_pp_tweak", "_pp_first")]
-        values = [*self.inputs, *(self._x_deviation(j) for j in range(self.q))]
-        source = sql.joined('"_pp_source"', '"_pp_first"', self._matching("_pp_source"))
-        group = [sql.column(alias, "_pp_first") for alias in self.by]
-        columns = [*group, sql.named(sample(values), "_pp_sample")]
+        needed = [*(sql.column(column.name) for column in masking.roles.conf), sql.column(TWEAK, LOOK)]
+        values = [*(each.value.copy() for each in self.inputs), *(self._deviation(j) for j in range(masking.q))]
+        rows = aggregates.in_order_of("_pp_sample", values, sql.column(KEY))
+        tables = sql.table(SOURCE).matched(sql.table(LOOK), masking.to_rows(SOURCE))
         where = exp.and_(sql.present(needed), in_sample())
-        rows = sql.select(columns, source, where=where, group=group)
-        statement.step("_pp_training", rows, materialized=True)
+        return Totals(TRAINING, True, masking.small_groups(LOOK), [rows], tables, where)
 
-    def _learn(self, statement: sql.Statement) -> None:
-        learnt = sql.call(LEARN, sql.text(self.specification()), self._label(self.by), sql.column("_pp_sample"))
-        own = [sql.column(alias) for alias in self.by]
-        rows = sql.select([*own, sql.named(learnt, TRAINED)], '"_pp_training"')
-        statement.step("_pp_models", rows, materialized=True)
+    def models(self) -> Groups:
+        """``_pp_models``: the model of each group."""
+        masking = self.masking
+        told = {"group": masking.label(), "sample": sql.column("_pp_sample")}
+        learnt = LEARN.asked(specification(masking, self.terms), told)
+        columns = [*masking.groups_of(), sql.named(learnt, MODEL)]
+        return Groups(MODELS, True, sql.query(columns, sql.table(TRAINING)))
 
+    def narrow(self) -> Rows:
+        """``_pp_narrow``: every row with û, and with the products that noise is to be free of."""
+        masking, q = self.masking, self.masking.q
+        names = [*own_columns(masking), KEY, ROW]
+        inputs = sql.array([each.value.copy() for each in self.inputs], "DOUBLE")
+        evaluated = sql.call(EVALUATE.name, sql.column(MODEL, MODELS), inputs)
+        tables = sql.table(SOURCE).matched(sql.table(LOOK), masking.to_rows(SOURCE))
+        tables = tables.matched(sql.table(MODELS), masking.to_rows(SOURCE, MODELS))
+        scaled = [
+            sql.named(exp.Div(this=self.where_complete(self._deviation(j)), expression=_scale(j)), f"_pp_scaled_x{j}")
+            for j in range(q)
+        ]
+        columns = [*(sql.column(name, SOURCE) for name in names), *scaled, *(_scale(j) for j in range(q))]
+        rows = sql.query([*columns, sql.named(evaluated, "_pp_fitted")], tables)
+        fitted = [sql.named(sql.item(sql.column("_pp_fitted"), j + 1), f"_pp_u{j}") for j in range(q)]
+        rows = sql.query([sql.star("_pp_evaluated", ["_pp_fitted"]), *fitted], sql.derived(rows, "_pp_evaluated"))
+        products = []
+        for j in range(q):
+            x = sql.column(f"_pp_scaled_x{j}")
+            u = exp.paren(exp.Div(this=sql.column(f"_pp_u{j}"), expression=sql.column(_spread(j))))
+            pairs = ((u, u), (u, x), (x, x))
+            products += [sql.named(sql.product(*pair), f"_pp_t{PRODUCTS * j + k}") for k, pair in enumerate(pairs)]
+        helpers = [name for j in range(q) for name in (f"_pp_scaled_x{j}", _spread(j))]
+        made = sql.query([sql.star("_pp_scaled", helpers), *products], sql.derived(rows, "_pp_scaled"))
+        return Rows(NARROW, True, made)  # evaluating is the dearest step, so it is done once
 
-def training_rows(spec: dict[str, Any], flat: Array | None) -> tuple[Array, Array]:
-    """(inputs, deviations of conf) of a sample."""
-    size = len(spec["indicators"])
-    rows = np.empty((0, size + len(spec["conf"]))) if flat is None else flat.reshape(-1, size + len(spec["conf"]))
-    return rows[:, :size], rows[:, size:]
+    def x_terms(self) -> list[sql.Expr]:
+        """X has a part in the noise only, and there in rows that the moments know: in others it would only show."""
+        return [self.where_complete(sql.column(name)) for name in self.terms.deviations[self.terms.p :]]
 
+    def where_complete(self, value: sql.Expr) -> sql.Expr:
+        complete = [sql.column(column.name).is_(exp.null()).not_() for column in self.masking.roles.conf]
+        return sql.cases((exp.and_(*complete), value), otherwise=sql.number(0.0))
 
-def learn(specification: str, group: str | None, flat: Array | None) -> int:
-    """Trains a model on a sample; its digest stands for it."""
-    spec = json.loads(specification)
-    where = f" in the group {group}" if group else ""
-    s, x = training_rows(spec, flat)
-    if len(s) < FEWEST_ROWS:
-        raise Faults(spec["function"], spec["table"]).refuse(
-            f"{len(s)} complete rows{where} are too few to learn a relation from; at least {FEWEST_ROWS} are needed. "
-            "Use egadp_mask for so few rows" + (", or merge small groups." if group else ".")
-        )
-    digest = hashlib.sha256(json.dumps(spec["indicators"]).encode())
-    digest.update(np.ascontiguousarray(flat).tobytes())
-    token = int.from_bytes(digest.digest()[:8], "little")
-    with _lock:
-        model = _models.get(token)
-        if model is not None:
-            _models.move_to_end(token)
-    if model is None:
-        model = fit(s, x, indicators=np.array(spec["indicators"], dtype=bool))
-        with _lock:
-            _models[token] = model
-            while len(_models) > _MOST_MODELS:
-                _models.popitem(last=False)
-    return token
-
-
-def model_of(token: int) -> Relation:
-    with _lock:
-        found = _models.get(token)
-    if found is None:
-        raise PpduckError(f"ppduck: more than {_MOST_MODELS} models are in use at once; mask fewer groups at a time.")
-    return found
+    def _deviation(self, j: int) -> sql.Expr:
+        centre = self.terms.centres[self.terms.p + j]
+        return sql.minus(numeric(self.masking.roles.conf[j]), sql.column(centre, LOOK))
 
 
-def evaluate(tokens: Any, inputs: Any) -> pa.Array:
-    """û of every row, by the model of its group."""
-    rows = inputs.combine_chunks() if isinstance(inputs, pa.ChunkedArray) else inputs
-    models = np.asarray(tokens.to_numpy())
-    s = rows.flatten().to_numpy(zero_copy_only=False).reshape(len(rows), -1)
-    found: Array | None = None
-    for token in np.unique(models):
-        mine = models == token
-        predicted = model_of(int(token)).predict(s[mine])
-        if found is None:
-            found = np.empty((len(s), predicted.shape[1]))
-        found[mine] = predicted
-    if found is None:
-        return pa.array([], type=pa.list_(pa.float64()))
-    offsets = np.arange(len(s) + 1, dtype=np.int32) * found.shape[1]
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(found.reshape(-1)))
+def _indicator(name: str, level: str) -> sql.Expr:
+    text = sql.cast(sql.column(name), "VARCHAR")
+    return sql.call("coalesce", sql.double(sql.equal(text, sql.text(level))), sql.number(0.0))
 
 
-UDFS = (
-    Udf(LEARN, learn, ("VARCHAR", "VARCHAR", "DOUBLE[]"), "UBIGINT"),
-    Udf(EVALUATE, evaluate, ("UBIGINT", "DOUBLE[]"), "DOUBLE[]", by="batches"),
-)
+def _spread(j: int) -> str:
+    return f"_pp_sd{j}"
+
+
+def _scale(j: int) -> sql.Expr:
+    return sql.column(_spread(j), LOOK)
+
+
+def _grid(value: sql.Expr) -> sql.Expr:
+    """2^(⌊log2 range⌋ - 14): a small part of a column's range; NULL where it has none."""
+    span = sql.call("nullif", _range(value), sql.number(0))
+    finite = sql.cases((sql.call("isfinite", span), span.copy()))
+    power = exp.Sub(this=sql.call("floor", sql.call("log2", finite)), expression=sql.number(14))
+    return sql.call("pow", sql.double(sql.number(2.0)), power)
+
+
+def _range(value: sql.Expr) -> sql.Expr:
+    return exp.Sub(this=sql.call("max", value.copy()), expression=sql.call("min", value.copy()))
+
+
+def rounded_mean(name: str, value: sql.Expr) -> Aggregate:
+    """The mean, rounded to a small part of the column's range; 0 without values."""
+    mean, grid = sql.call("avg", value.copy()), _grid(value)
+    steps = sql.call("round", exp.Div(this=mean, expression=grid))
+    rounded = exp.Mul(this=steps, expression=grid.copy())
+    whole = sql.call("coalesce", rounded, mean.copy(), sql.number(0))
+    return aggregates.of_range(name, whole, value, aggregates.to_grid)
+
+
+def spread(name: str, value: sql.Expr) -> Aggregate:
+    """About a quarter of a column's range, as a power of 2."""
+    whole = exp.Mul(this=_grid(value), expression=sql.number(4096))
+    return aggregates.of_range(name, whole, value, aggregates.quarter_of_range)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ppduck.call.numeric_mask import COMMON_NAMES, NumericMask
+from ppduck.call.numeric_mask import NumericCall, NumericMask, own_arguments
 from ppduck.call.roles import Roles
 from ppduck.values import folded
 
 
-def context(mask: NumericMask, roles: Roles, given: dict[str, Any]) -> str:
+def context(mask: NumericMask, roles: Roles, call: NumericCall) -> str:
     """What is asked for, and not how: two ways to write one release must not have noise of their own.
 
     Their average would have less of it. So names count as DuckDB compares them, levels as a set, numbers
     as numbers; defaults are left out, and the order of columns does not show. What on_null says is left
     out too: where it matters the rows that are masked, or the features, are others.
     """
-    defaults = {parameter.name: _default(parameter.default) for parameter in mask.parameters}
-    own = {name: _plain(value) for name, value in given.items() if name not in COMMON_NAMES}
+    defaults = {parameter.name: _plain(parameter.value) for parameter in mask.parameters}
+    own = {name: _plain(value) for name, value in own_arguments(call).items()}
     asked = {
         "function": mask.name,
         "conf": sorted(folded(column.name) for column in roles.conf),
@@ -26,7 +26,7 @@ def context(mask: NumericMask, roles: Roles, given: dict[str, Any]) -> str:
         # Under the names that noise knows them by: others would be other noise.
         "by": sorted(map(folded, roles.strata)),
         "on_null": "error",
-        "seed": given.get("seed"),
+        "seed": call.seed,
         "parameters": {name: value for name, value in own.items() if value != defaults[name]},
     }
     return json.dumps(asked, sort_keys=True)
@@ -49,10 +49,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return sorted((folded(part) if isinstance(part, str) else _plain(part) for part in value), key=repr)
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _default(written: str | None) -> Any:
-    """A default from what a user would write for it: NULL, a number, true or false, or a word in quotes."""
-    if written is None or written == "NULL":
-        return None
-    return written[1:-1] if written.startswith("'") else _plain(json.loads(written))

@@ -1,4 +1,7 @@
-"""When masked values stay so close to the originals that a release is not advised (000, III.3.2 and VI.1.2)."""
+"""When masked values stay so close to the originals that a release is not advised.
+
+(Al-Ahmadi 2006, III.3.2 and VI.1.2.)
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,59 @@
+"""What Python is told of a call of a mask of numbers: its columns by role, its arguments, and what it promises."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ppduck.call.linear_mask import LinearMask, TermPlaces
+from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.registry import function_named
+from ppduck.call.spec import Spec
+
+
+@dataclass(frozen=True)
+class MaskSpec(Spec):
+    """Names, arguments and promises of one call; the same for all of its groups."""
+
+    conf: list[str]
+    nonconf: list[str]
+    features: list[str]  # the terms of S
+    places: TermPlaces
+    key: list[str]
+    row: str  # the type of a row, as the planner saw it
+    measured: list[str]  # features that are numbers, and conf
+    categories: list[str]  # of nonconf
+    indicators_of: list[list[int]]  # places of each category's indicators among the features
+    bases: list[str]  # levels that have no indicator
+    on_null: str
+    null_levels: list[str]  # columns in which NULL is a level
+    nullable: list[str]  # columns in which it could be one
+    left_out: list[str]  # categories that are not in nonconf by default, having too many levels
+    steps: list[float]  # how far apart values of conf are in their type; 0 for none
+    permutes: bool
+    exact: bool
+    arguments: dict[str, Any]  # those of the call, but for tbl
+    context: str  # what makes the release the one it is
+    indicators: list[bool]  # of what a model reads, whether it is 0 or 1
+    inputs: list[str]  # the columns that these come from
+
+    @property
+    def mask(self) -> NumericMask:
+        found = function_named(self.function)
+        assert isinstance(found, NumericMask)
+        return found
+
+    @property
+    def linear_mask(self) -> LinearMask:
+        found = self.mask
+        assert isinstance(found, LinearMask)
+        return found
+
+    @property
+    def call(self) -> Any:
+        """The call itself, as the mask's own class of parameters."""
+        return self.mask.takes(tbl=self.table, **self.arguments)  # type: ignore[operator,call-arg]
+
+    @property
+    def rounds(self) -> bool:
+        return bool(self.arguments["round"])
