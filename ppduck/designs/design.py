@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -143,26 +141,6 @@ class Design:
     source: str
     attributes: tuple[Attribute, ...]
     columns: tuple[str, ...] | None  # None where the planner cannot see them
-
-
-_recorded: ContextVar[list[Design] | None] = ContextVar("recorded designs", default=None)
-
-
-@contextmanager
-def recording() -> Iterator[list[Design]]:
-    """Gathers the designs of all masking calls that are planned inside the block."""
-    found: list[Design] = []
-    token = _recorded.set(found)
-    try:
-        yield found
-    finally:
-        _recorded.reset(token)
-
-
-def record(design: Design) -> None:
-    found = _recorded.get()
-    if found is not None:
-        found.append(design)
 
 
 def is_stochastic(name: str, rows: Matrix, size: int | None, add: Callable[[str], None]) -> bool:

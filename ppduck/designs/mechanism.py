@@ -43,7 +43,6 @@ from ppduck.designs.design import (
     columns_to_randomize,
     normalised,
     probabilities,
-    record,
 )
 from ppduck.errors import Faults, quoted
 from ppduck.kernels.noise import tweak_of
@@ -130,7 +129,7 @@ def resolve(function: str, catalog: Catalog, given: dict[str, Any]) -> Call:
     dropped = tuple(column.name for column in drop)
     shown = None if source.columns is None else tuple(c.name for c in source.columns if c.name not in dropped)
     recorded = [new.reordered(old.levels or ()) for new, old in zip(attributes, spelt, strict=True)]
-    record(Design(function, source.sql, tuple(recorded), shown))
+    catalog.trip.record(Design(function, source.sql, tuple(recorded), shown))
     home = catalog.homes(source.sql)[:1] if source.has_rowid else []
     table = folded(f"{home[0].schema}.{home[0].name}" if home else source.label)  # a file is known by its name
     one_key_in = max((catalog.about_how_many_rows(source) or 0) // _KEYS_TO_LOOK_AT, 1) if home else 1
