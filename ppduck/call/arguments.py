@@ -131,7 +131,7 @@ def _of(within: Range) -> str:
     return f"of {within}" if str(within).startswith("at least") else str(within)
 
 
-TBL = Parameter("tbl", words, "a table, view or file name, or a SELECT in parentheses")
+TBL: Any = Parameter("tbl", words, "a table, view or file name, or a SELECT in parentheses")
 
 
 def read_arguments(

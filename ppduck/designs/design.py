@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.parameters import MisreadError, parameter
+from ppduck.call.parameters import Call, MisreadError, parameter
 from ppduck.call.ranges import Range
 from ppduck.catalogue.tables import Catalog, Column, Source
 from ppduck.errors import Faults, quoted
@@ -85,6 +85,19 @@ class DesignWords:
     @property
     def tells_probabilities(self) -> bool:
         return self.p is not None or self.matrix is not None
+
+
+class DesignCall(Call):
+    """A call that may say how columns are randomized; each function declares these parameters where they stand."""
+
+    p: Probability | None
+    matrix: Mapping[str, Matrix] | None
+    levels: Mapping[str, list[Any]] | None
+    on_null: str | None
+
+    @property
+    def words(self) -> DesignWords:
+        return DesignWords(self.p, self.matrix, self.levels, self.on_null == "level")
 
 
 @dataclass(frozen=True)
