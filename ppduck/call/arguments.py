@@ -132,7 +132,7 @@ def _of(within: Range) -> str:
 
 
 TABLE: Any = Parameter("tbl", words, "a table, view or file name, or a SELECT in parentheses")
-TBL: Parameter = TABLE
+TBL: Any = TABLE
 
 
 def read_arguments(

@@ -66,6 +66,26 @@ def told_udf(name: str, call: Callable[[Any, Any], Any], spec: type[Spec], told:
     return Udf(name, call, ("VARCHAR", f"STRUCT({fields})"), gives, spec=spec, told=told)
 
 
+class Typed(Protocol):
+    """A name with a type of DuckDB's, such as a result of a function."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+
+def row_type(results: Iterable[Typed]) -> str:
+    """The type of a struct of these, for a UDF that gives one."""
+    return "STRUCT(" + ", ".join(f'"{each.name}" {each.type}' for each in results) + ")"
+
+
+def rows_type(results: Iterable[Typed]) -> str:
+    """The type of a list of them."""
+    return f"{row_type(results)}[]"
+
+
 @cache
 def told_types(told: Any) -> dict[str, str]:
     """DuckDB's types of a dataclass, by field."""

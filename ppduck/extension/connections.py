@@ -15,7 +15,7 @@ from typing import Any, cast
 import duckdb
 
 from ppduck.call.registry import functions
-from ppduck.catalogue.objects import in_transaction, sees_function
+from ppduck.catalogue.transaction import in_transaction, sees_function
 from ppduck.errors import PpduckError
 from ppduck.extension.planner import INSTANCE, Planner
 from ppduck.secret import given_secret

@@ -1,4 +1,4 @@
-"""What DuckDB's catalogue tells of the functions and views of a database."""
+"""What a transaction sees of a database."""
 
 from __future__ import annotations
 
@@ -12,12 +12,6 @@ class Asked(Protocol):
     """A connection, or what stands for one."""
 
     def execute(self, query: str) -> Any: ...
-
-
-def views(asked: Asked) -> dict[str, str]:
-    """The SQL of each view by its name, all in lower case."""
-    query = "SELECT lower(view_name), lower(sql) FROM duckdb_views() WHERE NOT internal"
-    return dict(asked.execute(qualified(query)).fetchall())
 
 
 def sees_function(asked: Asked, name: str) -> bool:
