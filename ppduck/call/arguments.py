@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ppduck.call.parameters import AnyCall, MisreadError, NotTakenError, Parameter, Reader, parameters_of
+from ppduck.call.parameters import AnyCall, MisreadError, NotTakenError, Parameter, Reader, parameter, parameters_of
 from ppduck.call.ranges import Range
 from ppduck.errors import Faults, listed, near_miss
 
@@ -131,7 +131,8 @@ def _of(within: Range) -> str:
     return f"of {within}" if str(within).startswith("at least") else str(within)
 
 
-TBL = Parameter("tbl", words, "a table, view or file name, or a SELECT in parentheses")
+TABLE = parameter(words, "a table, view or file name, or a SELECT in parentheses")
+TBL = Parameter("tbl", words, TABLE.doc)
 
 
 def read_arguments(
@@ -144,16 +145,16 @@ def read_arguments(
     faults = Faults(function)
     given = {name: _valued(*found, evaluate) for name, found in _named(faults, parameters, texts).items()}
     result: dict[str, Any] = {}
-    for parameter in parameters:
-        value = given.get(parameter.name)
+    for each in parameters:
+        value = given.get(each.name)
         if value is None:
-            if parameter.default is None:
-                faults.add(f"parameter {parameter.name!r} is missing: {parameter.doc}.")
+            if each.default is None:
+                faults.add(f"parameter {each.name!r} is missing: {each.doc}.")
             continue
         try:
-            result[parameter.name] = parameter.read(value)
+            result[each.name] = each.read(value)
         except MisreadError as misread:
-            faults.add(f"{parameter.name} {misread}, got {_shown(value)}.")
+            faults.add(f"{each.name} {misread}, got {_shown(value)}.")
     faults.raise_if_any()
     return result
 
