@@ -15,7 +15,7 @@ from ppduck.designs.conditioning import is_invertible
 from ppduck.designs.design import Attribute
 from ppduck.errors import Faults, quoted
 from ppduck.estimators.cells import CONFIDENCE
-from ppduck.estimators.design_source import Published, unchanged
+from ppduck.estimators.design_source import SAME_VIEWS, Release, same_views
 from ppduck.kernels.rules import Baskets, By, Limits, Rule, TooManyError, find_rules
 from ppduck.query import tree as sql
 from ppduck.values import Array
@@ -53,7 +53,7 @@ def refuse_other_types(faults: Faults, columns: Sequence[Column]) -> None:
             )
 
 
-def refuse_other_than_bits(published: Published) -> None:
+def refuse_other_than_bits(published: Release) -> None:
     faults = published.faults()
     refuse_other_types(faults, published.columns)
     for attribute in published.attributes:
@@ -84,13 +84,14 @@ def gathered(statement: sql.Statement, name: str, source: str, columns: Sequence
     )
 
 
-def published_baskets(statement: sql.Statement, published: Published) -> None:
+def published_baskets(statement: sql.Statement, published: Release) -> None:
     """The baskets of a view or table, and a look whether the view is still what its design was read from."""
-    statement.step("_pp_views", unchanged(published), materialized=True)
+    statement.step("_pp_views", same_views(published), materialized=True)
     gathered(statement, "_pp_gathered", published.source.sql, [column.name for column in published.columns])
     statement.step(
         "_pp_baskets",
-        'SELECT words, CASE WHEN "_pp_ok" = 0 THEN counts END AS counts FROM "_pp_gathered" CROSS JOIN "_pp_views"',
+        f'SELECT words, CASE WHEN "{SAME_VIEWS}" = 0 THEN counts END AS counts FROM "_pp_gathered" '
+        'CROSS JOIN "_pp_views"',
         materialized=True,
     )
 
@@ -149,7 +150,7 @@ def rules_of(spec: dict[str, Any], baskets: Baskets, by: By = "estimate") -> lis
         ) from None
 
 
-def specification(published: Published, given: dict[str, Any]) -> dict[str, Any]:
+def specification(published: Release, given: dict[str, Any]) -> dict[str, Any]:
     return {
         "function": published.function,
         "table": published.source.label,

@@ -25,6 +25,7 @@ from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, register
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
+from ppduck.designs.design import DesignWords
 from ppduck.errors import Faults, quoted
 from ppduck.estimators import cells, count_column, count_table
 from ppduck.kernels import independence
@@ -45,8 +46,10 @@ SOLVE_TYPES = (cells.ARGUMENTS, f"STRUCT({_FIELDS})")
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     names = [given["a"], given["b"], *given.get("given", [])]
-    table = count_table.read_table(NAME, catalog, given, names)
-    counted = count_table.cells_of(catalog, table, MOST_CELLS, given)
+    table = count_table.read_table(NAME, catalog, given["tbl"], names, DesignWords.of(given), given.get("randomized"))
+    counted = count_table.cells_of(
+        catalog, table, MOST_CELLS, null_is_level=given.get("on_null") == "level", count=given.get("count")
+    )
     own = {
         "randomized": table.places,
         "knows_design": table.knows_design,

@@ -23,6 +23,7 @@ from ppduck.call.registry import Function, register
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs.conditioning import warn
+from ppduck.designs.design import DesignWords
 from ppduck.errors import Faults, listed
 from ppduck.estimators import cells, count_column, count_table
 from ppduck.kernels import loglinear, loglinear_randomized
@@ -63,15 +64,17 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     if not given.get("cells"):
         shown = ", ".join(f'struct_extract("_pp_r", \'{name}\') AS "{name}"' for name in _ROW)
         return statement.finish(f'SELECT {shown} FROM "_pp_solved"')
-    taken = [column.name for column in table.published.columns if folded(column.name) in CELL_PARTS]
+    taken = [column.name for column in table.release.columns if folded(column.name) in CELL_PARTS]
     if taken:
-        raise table.published.faults().refuse(
+        raise table.release.faults().refuse(
             f"column {listed(taken)} is called like a column of the result; rename it in tbl."
         )
     parts = ", ".join(f'unnest(struct_extract("_pp_r", \'{part}\')) AS "_pp_{part}"' for part in CELL_PARTS)
     number = 'unnest(range(len(struct_extract("_pp_r", \'fitted\')))) AS "_pp_cell"'
     shown_cells = [sql.named(sql.column(f"_pp_{part}"), part) for part in CELL_PARTS]
-    counted = count_table.cells_of(catalog, table, MOST_CELLS, given)
+    counted = count_table.cells_of(
+        catalog, table, MOST_CELLS, null_is_level=given.get("on_null") == "level", count=given.get("count")
+    )
     rows = f'(SELECT {number}, {parts} FROM "_pp_solved") CROSS JOIN "_pp_levels"'
     found = sql.select([*counted.decoded("_pp_cell"), *shown_cells], rows)
     return statement.finish(f'{found} ORDER BY "_pp_cell"')
@@ -81,9 +84,11 @@ def planned(
     name: str, solve_name: str, catalog: Catalog, given: dict[str, Any], own: dict[str, Any]
 ) -> tuple[sql.Statement, count_table.Table]:
     """What fitting one model and searching among many share: the counted table, and what is known of its columns."""
-    table = count_table.read_table(name, catalog, given, given["columns"])
-    names = [column.name for column in table.published.columns]
-    faults = table.published.faults()
+    table = count_table.read_table(
+        name, catalog, given["tbl"], given["columns"], DesignWords.of(given), given.get("randomized")
+    )
+    names = [column.name for column in table.release.columns]
+    faults = table.release.faults()
     if len(names) < 2:
         raise faults.refuse("a loglinear model needs two columns or more, such as ['A', 'D', 'G'].")
     how = given.get("reconstruct", "no")
@@ -93,7 +98,9 @@ def planned(
         )
     if "model" in given:
         own = own | {"model": models.generators(faults, given["model"], names)}
-    counted = count_table.cells_of(catalog, table, MOST_CELLS, given)
+    counted = count_table.cells_of(
+        catalog, table, MOST_CELLS, null_is_level=given.get("on_null") == "level", count=given.get("count")
+    )
     own = own | {"reconstruct": how, "randomized": table.places}
     return counted.statement(solve_name, own), table
 

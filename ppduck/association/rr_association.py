@@ -24,10 +24,11 @@ from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, register
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
+from ppduck.designs.design import DesignWords
 from ppduck.errors import Faults, quoted
 from ppduck.estimators import cells
 from ppduck.estimators.cells import Cells
-from ppduck.estimators.design_source import read_published
+from ppduck.estimators.design_source import read_release
 from ppduck.kernels import association
 from ppduck.kernels.association_ranges import UNDEFINED, ranges
 from ppduck.kernels.randomized import Reconstruction, half_width
@@ -48,10 +49,10 @@ SOLVE_TYPES = (cells.ARGUMENTS, f"{_ROW}[]")
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     names = [*given["a"], *given.get("b", [])]
-    published = read_published(NAME, catalog, given, names)
+    published = read_release(NAME, catalog, given["tbl"], names, DesignWords.of(given))
     if len(names) < 2:
         raise published.faults().refuse("an association needs two columns, such as 'gender', 'disease'.")
-    table = Cells(published, MOST_CELLS, given.get("on_null", "drop"))
+    table = Cells(published, MOST_CELLS, given.get("on_null") == "level")
     table.refuse_too_many(catalog)
     statement = table.statement(SOLVE, cells.chosen(given))
     return statement.finish('SELECT unnest("_pp_row") FROM (SELECT unnest("_pp_r") AS "_pp_row" FROM "_pp_solved")')

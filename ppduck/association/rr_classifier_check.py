@@ -19,6 +19,7 @@ from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, register
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
+from ppduck.designs.design import DesignWords
 from ppduck.errors import Faults, PpduckWarning, quoted
 from ppduck.estimators import cells, count_column, count_table
 from ppduck.kernels.independence import gini_split, naive_bayes
@@ -36,10 +37,12 @@ SOLVE_TYPES = (["VARCHAR", "BIGINT[]", "DOUBLE[]", "DOUBLE[]", "BIGINT", "VARCHA
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     names = [*given["columns"], given["class"]]
-    table = count_table.read_table(NAME, catalog, given, names)
+    table = count_table.read_table(NAME, catalog, given["tbl"], names, DesignWords.of(given), given.get("randomized"))
     if len(names) < 2:
-        raise table.published.faults().refuse("columns is empty; name the attributes that a class is predicted by.")
-    counted = count_table.cells_of(catalog, table, MOST_CELLS, given)
+        raise table.release.faults().refuse("columns is empty; name the attributes that a class is predicted by.")
+    counted = count_table.cells_of(
+        catalog, table, MOST_CELLS, null_is_level=given.get("on_null") == "level", count=given.get("count")
+    )
     own = {"randomized": table.places, "knows_design": table.knows_design}
     texts = [f'CAST("_pp_l{i}" AS VARCHAR[])' for i in range(len(names))]
     statement = counted.statement(SOLVE, own, f"any_value([{', '.join(texts)}])")

@@ -26,6 +26,7 @@ from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, register
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
+from ppduck.designs.design import DesignWords
 from ppduck.errors import Faults, quoted
 from ppduck.estimators import cells, count_column, count_table
 from ppduck.kernels import association
@@ -90,9 +91,10 @@ def laws_of(shape: Sequence[int]) -> dict[str, Law]:
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     # Nothing is read of how the rows came about: that is what this function does without.
-    asked = given | {"randomized": []}
-    table = count_table.read_table(NAME, catalog, asked, [given["a"], given["b"]])
-    counted = count_table.cells_of(catalog, table, MOST_CELLS, given)
+    table = count_table.read_table(NAME, catalog, given["tbl"], [given["a"], given["b"]], DesignWords(), ())
+    counted = count_table.cells_of(
+        catalog, table, MOST_CELLS, null_is_level=given.get("on_null") == "level", count=given.get("count")
+    )
     statement = counted.statement(SOLVE, {"who": given.get("randomized", "both")})
     return statement.finish('SELECT unnest("_pp_row") FROM (SELECT unnest("_pp_r") AS "_pp_row" FROM "_pp_solved")')
 

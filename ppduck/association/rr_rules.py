@@ -21,9 +21,9 @@ from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, register
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.design import MATRIX, P
+from ppduck.designs.design import MATRIX, DesignWords, P
 from ppduck.estimators.cells import TBL
-from ppduck.estimators.design_source import read_published
+from ppduck.estimators.design_source import read_release
 from ppduck.query import tree as sql
 
 NAME = "rr_rules"
@@ -45,7 +45,7 @@ SOLVE_TYPES = (["VARCHAR", *baskets.SIDE], f"{_ROW}[]")
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    published = read_published(NAME, catalog, given, given["columns"])
+    published = read_release(NAME, catalog, given["tbl"], given["columns"], DesignWords.of(given))
     baskets.refuse_other_than_bits(published)
     statement = sql.Statement()
     baskets.published_baskets(statement, published)

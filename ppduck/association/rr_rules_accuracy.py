@@ -25,10 +25,10 @@ from ppduck.call.registry import Function, register
 from ppduck.call.roles import resolve_columns
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.design import MATRIX, P
+from ppduck.designs.design import MATRIX, DesignWords, P
 from ppduck.errors import Faults, quoted
 from ppduck.estimators.cells import TBL
-from ppduck.estimators.design_source import read_published
+from ppduck.estimators.design_source import read_release
 from ppduck.kernels.rules import By, Itemset, Limits, Rule, conflicts, true_values
 from ppduck.query import tree as sql
 from ppduck.values import Array
@@ -43,7 +43,7 @@ _Rules = dict[tuple[Itemset, Itemset], Rule]
 
 
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    published = read_published(NAME, catalog, given | {TBL.name: given["release"]}, given["columns"])
+    published = read_release(NAME, catalog, given["release"], given["columns"], DesignWords.of(given))
     baskets.refuse_other_than_bits(published)
     original = catalog.source(NAME, given["original"])
     faults = Faults(NAME, original.label)

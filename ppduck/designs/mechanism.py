@@ -39,7 +39,8 @@ from ppduck.designs.design import (
     Attribute,
     Design,
     DesignReader,
-    chosen_columns,
+    DesignWords,
+    columns_to_randomize,
     normalised,
     probabilities,
     record,
@@ -101,7 +102,8 @@ def resolve(function: str, catalog: Catalog, given: dict[str, Any]) -> Call:
     """Checks a call against the catalogue and reads its design."""
     source = catalog.source(function, given["tbl"])
     faults = Faults(function, source.label)
-    names = chosen_columns(given, faults)
+    words = DesignWords.of(given)
+    names = columns_to_randomize(given.get("conf"), words, faults)
     if source.columns is None and "levels" not in given:
         raise faults.refuse(catalog.unseen(source, "give levels, and key."))
     refuse_reserved(faults, source)
@@ -110,7 +112,7 @@ def resolve(function: str, catalog: Catalog, given: dict[str, Any]) -> Call:
     drop = resolve_columns(faults, source, "drop", given.get("drop", []))
     refuse_overlap(faults, {"key": key, "conf": columns}, "key")
     refuse_overlap(faults, {"conf": columns, "drop": drop}, "conf")
-    reader = DesignReader(catalog, source, given, faults)
+    reader = DesignReader(catalog, source, words, faults)
     reader.refuse_strangers(names)
     spelt = [attribute for column in columns if (attribute := reader.attribute(column)) is not None]
     faults.raise_if_any()

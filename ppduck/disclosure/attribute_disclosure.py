@@ -21,7 +21,7 @@ from ppduck.call.registry import Function, register
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs.conditioning import warn
-from ppduck.designs.design import LEVELS, MATRIX, P, by_folded_name, checked_matrix, normalised
+from ppduck.designs.design import LEVELS, MATRIX, P, by_folded_name, is_stochastic, normalised
 from ppduck.disclosure import linking_attack
 from ppduck.errors import Faults, listed, near_miss, quoted
 from ppduck.estimators import cells, count_column
@@ -43,7 +43,7 @@ _NEAR = 1e-6  # by which p may miss 1/d and still be meant as it
 def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     per = given.get("per", "cell")
     counted = linking_attack.cells_of(NAME, catalog, given)
-    published = counted.published
+    published = counted.release
     faults = published.faults()
     names = [column.name for column in published.columns]
     added = {"cell": [*_NUMBERS, "attribute", "value"], "record": ["risk"], "maximum": []}[per]
@@ -63,7 +63,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         # Read twice, for the cells and for the records, which must be the same.
         before.step("_pp_source", f"SELECT * FROM {published.source.sql}", materialized=True)
         kept = replace(published.source, sql='"_pp_source"')
-        counted = replace(counted, published=replace(published, source=kept))
+        counted = replace(counted, release=replace(published, source=kept))
     statement = counted.statement(SOLVE, own, linking_attack.without_value(counted), before=before)
     statement.step("_pp_risks", _unnested(counted, len(given["qi"])), materialized=True)
     return statement.finish(_OUTPUTS[per](counted, len(given["qi"])))
@@ -87,8 +87,7 @@ def _design(given: dict[str, Any], names: Sequence[str], faults: Faults) -> tupl
         faults.add("give p := {'column': 0.8, …} or matrix; a column that they do not name is not randomized.")
     rows = [matrix.get(name) for name in own]
     right = [
-        each is not None and checked_matrix(name, each, None, faults.add)
-        for name, each in zip(names, rows, strict=True)
+        each is not None and is_stochastic(name, each, None, faults.add) for name, each in zip(names, rows, strict=True)
     ]
     found = [ps.get(name, p if isinstance(p, float) else 1.0) for name in own]
     return found, [normalised(each) if each and is_right else None for each, is_right in zip(rows, right, strict=True)]
@@ -97,7 +96,7 @@ def _design(given: dict[str, Any], names: Sequence[str], faults: Faults) -> tupl
 def _unnested(counted: Cells, qi: int) -> str:
     parts = ", ".join(f'unnest(struct_extract("_pp_r", \'{name}\')) AS "_pp_{name}"' for name in (*_PLACES, *_NUMBERS))
     # Cells are numbered by all columns; the first cell of a group of quasi-identifiers has its levels.
-    others = " * ".join(f'len("_pp_l{i}")' for i in range(qi, len(counted.published.columns)))
+    others = " * ".join(f'len("_pp_l{i}")' for i in range(qi, len(counted.release.columns)))
     return (
         f'SELECT *, "_pp_qi" * ({others}) AS "_pp_first" FROM (SELECT {parts} FROM "_pp_solved") '
         'CROSS JOIN "_pp_levels"'
@@ -105,7 +104,7 @@ def _unnested(counted: Cells, qi: int) -> str:
 
 
 def _names(counted: Cells, qi: int) -> list[str]:
-    return [column.name for column in counted.published.columns[qi:]]
+    return [column.name for column in counted.release.columns[qi:]]
 
 
 def _per_cell(counted: Cells, qi: int) -> str:
@@ -142,7 +141,7 @@ def _per_maximum(counted: Cells, qi: int) -> str:
 
 def _per_record(counted: Cells, qi: int) -> str:
     """Every row with its risks; NULL where one of its columns is NULL."""
-    published = counted.published
+    published = counted.release
     joins, shown = [], ['"_pp_row".*']
     whole = " AND ".join(f"{sql.render(sql.column(c.name, '_pp_row'))} IS NOT NULL" for c in published.columns)
     known = counted.decoded("_pp_first")[:qi]

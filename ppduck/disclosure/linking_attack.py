@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ppduck.call import arguments
 from ppduck.call.parameters import Parameter
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.design import DesignReader
+from ppduck.designs.design import DesignReader, DesignWords
 from ppduck.errors import Faults, quoted
 from ppduck.estimators import count_table
 from ppduck.estimators.cells import Cells
@@ -38,7 +38,9 @@ ON_NULL = Parameter(
 )
 
 
-def cells_of(function: str, catalog: Catalog, given: dict[str, Any], also: tuple[tuple[str, str], ...] = ()) -> Cells:
+def cells_of(
+    function: str, catalog: Catalog, given: dict[str, Any], also: tuple[tuple[str, sql.Expr], ...] = ()
+) -> Cells:
     """The cells that occur, of quasi-identifiers first and sensitive attributes then."""
     names = [*given["qi"], *given["sensitive"]]
     faults = Faults(function, given["tbl"])
@@ -47,9 +49,9 @@ def cells_of(function: str, catalog: Catalog, given: dict[str, Any], also: tuple
             faults.add(f"{parameter} is empty; name at least one column.")
     faults.raise_if_any()
     # The table is the owner's own: nothing in it is randomized yet, whatever it is made of.
-    table = count_table.read_table(function, catalog, {"tbl": given["tbl"], "randomized": []}, names)
-    published = table.published
-    reader = DesignReader(catalog, published.source, {"levels": given.get("levels", {})}, published.faults())
+    table = count_table.read_table(function, catalog, given["tbl"], names, DesignWords(), ())
+    published = table.release
+    reader = DesignReader(catalog, published.source, DesignWords(levels=given.get("levels")), published.faults())
     reader.refuse_strangers(names)
     # The domain is that of rr_mask: as given, else all values of an enum, else what occurs.
     attributes = tuple(
@@ -57,15 +59,17 @@ def cells_of(function: str, catalog: Catalog, given: dict[str, Any], also: tuple
         for column, attribute in zip(published.columns, published.attributes, strict=True)
     )
     reader.faults.raise_if_any()
-    table = replace(table, published=replace(published, attributes=attributes))
-    counted = count_table.cells_of(catalog, table, _MOST_NUMBERS, given)
+    table = replace(table, release=replace(published, attributes=attributes))
+    counted = count_table.cells_of(
+        catalog, table, _MOST_NUMBERS, null_is_level=given.get("on_null") == "level", count=given.get("count")
+    )
     return replace(counted, also=also)
 
 
 def without_value(counted: Cells) -> str:
     """How many rows have NULL in one of the columns, for a UDF."""
-    missing = " OR ".join(f"{sql.render(sql.column(column.name))} IS NULL" for column in counted.published.columns)
-    return f"(SELECT count(*) FROM {counted.published.source.sql} WHERE {missing})"
+    missing = " OR ".join(f"{sql.render(sql.column(column.name))} IS NULL" for column in counted.release.columns)
+    return f"(SELECT count(*) FROM {counted.release.source.sql} WHERE {missing})"
 
 
 def cells_that_occur(

@@ -60,7 +60,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     if ("l" in given) == ("tau" in given):
         raise faults.refuse("give l, such as l := 3 for a risk of at most 1/3, or tau; one of them.")
     tau = given.get("tau", 1 / given.get("l", 1.0))
-    also: tuple[tuple[str, str], ...] = ()
+    also: tuple[tuple[str, sql.Expr], ...] = ()
     if isinstance(tau, str):
         source = catalog.source(NAME, given["tbl"])
         named = resolve_columns(faults, source, "tau", [tau])
@@ -68,7 +68,8 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         [column] = named
         limit = f"TRY_CAST({sql.render(sql.column(column.name))} AS DOUBLE)"
         # The strictest of a cell's records decides; one without a limit spoils the cell, and is refused.
-        also = (("_pp_limit", f"CASE WHEN count({limit}) = count(*) THEN min({limit}) ELSE 'nan'::DOUBLE END"),)
+        least = f"CASE WHEN count({limit}) = count(*) THEN min({limit}) ELSE 'nan'::DOUBLE END"
+        also = (("_pp_limit", sql.raw(least)),)
     counted = linking_attack.cells_of(NAME, catalog, given, also)
     own = {
         "qi": len(given["qi"]),
@@ -77,7 +78,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         "quantile": given.get("quantile", 1.0),
         "on_null": given.get("on_null", "error"),
     }
-    texts = ", ".join(f'CAST("_pp_l{i}" AS VARCHAR[])' for i in range(len(counted.published.columns)))
+    texts = ", ".join(f'CAST("_pp_l{i}" AS VARCHAR[])' for i in range(len(counted.release.columns)))
     limits = 'list("_pp_limit" ORDER BY "_pp_cell")' if also else "CAST([] AS DOUBLE[])"
     statement = counted.statement(SOLVE, own, linking_attack.without_value(counted), f"any_value([{texts}])", limits)
     return statement.finish('SELECT unnest("_pp_row") FROM (SELECT unnest("_pp_r") AS "_pp_row" FROM "_pp_solved")')

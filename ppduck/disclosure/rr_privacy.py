@@ -20,7 +20,7 @@ from ppduck.call.parameters import MisreadError, Parameter
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, register
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.design import MATRIX, MOST_LEVELS, P, by_folded_name, checked_matrix
+from ppduck.designs.design import MATRIX, MOST_LEVELS, P, by_folded_name, is_stochastic
 from ppduck.errors import Faults, listed, quoted
 from ppduck.estimators.design_source import design_of
 from ppduck.kernels.privacy import Privacy, privacy_of
@@ -108,7 +108,7 @@ def _by_hand(given: dict[str, Any], faults: Faults) -> dict[str, Array]:
     p, sizes = given.get("p"), given.get("levels")
     matrices: dict[str, Array] = {}
     for name, rows in given.get("matrix", {}).items():
-        if checked_matrix(name, rows, None, faults.add):
+        if is_stochastic(name, rows, None, faults.add):
             matrices[name] = np.array(rows)
     ps = p if isinstance(p, dict) else {} if p is None else {"1": p}
     both = by_folded_name(ps).keys() & by_folded_name(matrices).keys()

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sqlglot import exp
 
 from ppduck.catalogue.tables import Catalog, Column, Source
 from ppduck.designs.conditioning import is_invertible
-from ppduck.designs.design import MOST_LEVELS, Attribute
+from ppduck.designs.design import MOST_LEVELS, Attribute, DesignWords
 from ppduck.errors import Faults, near_miss, quoted
 from ppduck.estimators.count_table import is_masked
-from ppduck.estimators.design_source import Published, read_published
+from ppduck.estimators.design_source import Release, read_release
 from ppduck.estimators.question import Asked
 from ppduck.query import tree as sql
 from ppduck.values import Array, folded
 
 NAME = "rr_query"
 MOST_COMBINATIONS = 2_000
+
+AnyValue = TypeVar("AnyValue")
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ class Known:
         )
 
 
-def published_of(catalog: Catalog, asked: Asked, given: dict[str, Any]) -> Published:
+def release_of(catalog: Catalog, asked: Asked, words: DesignWords, on_null: str | None) -> Release:
     """The relation, and the design of the columns that the query reads."""
     names = {folded(column.name): column.name for each in asked.expressions for column in each.find_all(exp.Column)}
     source = catalog.source(NAME, asked.table)
@@ -122,45 +125,46 @@ def published_of(catalog: Catalog, asked: Asked, given: dict[str, Any]) -> Publi
             )
     faults.raise_if_any()
     if not names:
-        return Published(NAME, source, (), ())
-    wanted = {"tbl": asked.table}
-    if "p" in given or "matrix" in given:
+        return Release(NAME, source, (), ())
+    if words.tells_probabilities:
         if is_masked(catalog, source):
             raise faults.refuse("the definition of the view says how it was randomized; leave p and matrix out.")
-        wanted |= _by_hand(source, given, names, faults)
-    elif "levels" in given or "on_null" in given:
+        words = _by_hand(source, words, names, faults)
+    elif words.levels is not None or on_null is not None:
         raise faults.refuse("levels and on_null belong to p or matrix; those of a view are in its definition.")
-    return read_published(NAME, catalog, wanted, list(names.values()))
+    return read_release(NAME, catalog, asked.table, list(names.values()), words)
 
 
-def _by_hand(source: Source, given: dict[str, Any], names: dict[str, str], faults: Faults) -> dict[str, Any]:
+def _by_hand(source: Source, words: DesignWords, names: dict[str, str], faults: Faults) -> DesignWords:
     """What the call says of the columns that the query reads."""
-    p = given.get("p", {})
-    if not isinstance(p, dict):
+    p, matrix, levels = words.p or {}, words.matrix or {}, words.levels or {}
+    if not isinstance(p, Mapping):
         raise faults.refuse("p is one number; say which columns were randomized: p := {'column': 0.9}.")
-    found: dict[str, Any] = {}
-    for parameter, mapping in (("p", p), ("matrix", given.get("matrix", {})), ("levels", given.get("levels", {}))):
+    mappings: dict[str, Mapping[str, Any]] = {"p": p, "matrix": matrix, "levels": levels}
+    for parameter, mapping in mappings.items():
         for name in mapping:
             if source.find(name) is None:
                 faults.add(
                     f"{parameter} names column {quoted(name)}, which does not exist."
                     f"{near_miss(name, [column.name for column in source.columns or ()])}"
                 )
-        found[parameter] = {name: value for name, value in mapping.items() if folded(name) in names}
     faults.raise_if_any()
-    found["on_null"] = given.get("on_null")
-    return {name: value for name, value in found.items() if value or name == "p"}
+    return DesignWords(_among(p, names), _among(matrix, names), _among(levels, names), words.null_is_level)
 
 
-def randomized_of(catalog: Catalog, published: Published, *, null_is_level: bool) -> list[Randomized]:
-    faults = published.faults()
+def _among(mapping: Mapping[str, AnyValue], names: Collection[str]) -> dict[str, AnyValue]:
+    return {name: value for name, value in mapping.items() if folded(name) in names}
+
+
+def randomized_of(catalog: Catalog, release: Release, *, null_is_level: bool) -> list[Randomized]:
+    faults = release.faults()
     found: list[Randomized] = []
-    for column, attribute in zip(published.columns, published.attributes, strict=True):
+    for column, attribute in zip(release.columns, release.attributes, strict=True):
         if attribute.is_identity:
             continue
         levels = attribute.levels
         if levels is None:
-            read = catalog.levels(published.source, column, MOST_LEVELS)
+            read = catalog.levels(release.source, column, MOST_LEVELS)
             if read is None:
                 faults.add(f"column {quoted(column.name)} has more than {MOST_LEVELS:,} levels; name them in levels.")
                 continue

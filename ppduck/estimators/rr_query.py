@@ -13,43 +13,67 @@ such counts, its error by the delta method. Everything is summed by DuckDB, over
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter
-from ppduck.call.registry import Function, register
+from ppduck.call.parameters import Call, parameter, parameters
+from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.catalogue.rehearsal import may_fail, rehearse
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.design import LEVELS, MATRIX, P
+from ppduck.designs.design import LEVELS, MATRIX, DesignWords, Matrix, P, Probability
 from ppduck.errors import Faults
 from ppduck.estimators import cells
 from ppduck.estimators.answers import outputs
-from ppduck.estimators.design_source import Published, unchanged
+from ppduck.estimators.design_source import Release, same_views
 from ppduck.estimators.question import Asked, Grouping, read_query
-from ppduck.estimators.question_table import NAME, Known, Randomized, number, published_of, randomized_of
-from ppduck.kernels.randomized import half_width
+from ppduck.estimators.question_table import NAME, Known, Randomized, number, randomized_of, release_of
+from ppduck.kernels.randomized import Spread, Target, half_width
 from ppduck.query import tree as sql
 from ppduck.query.whole_names import foreign
 from ppduck.values import folded
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    asked = read_query(Faults(NAME), given["query"], Known(catalog))
-    published = published_of(catalog, asked, given)
-    randomized = randomized_of(catalog, published, null_is_level=given.get("on_null") == "level")
-    statement = _Writer(asked, published, randomized, given).statement()
+@parameters
+class RrQueryCall(Call):
+    query: str = parameter(arguments.words, "a SELECT over one randomized relation, of counts and shares")
+    p: Probability | None = P
+    matrix: Mapping[str, Matrix] | None = MATRIX
+    levels: Mapping[str, list[Any]] | None = LEVELS
+    on_null: str | None = parameter(
+        arguments.choice("keep", "level"),
+        "beside p or matrix: whether NULL was published as it is, or randomized as a level; as it is by default, "
+        "because rr_mask does so",
+        None,  # a view says it in its definition, and nothing may be said beside it
+    )
+    confidence: float = cells.CONFIDENCE
+    range: Spread = cells.RANGE
+    target: Target = parameter(
+        arguments.choice("table", "population"),
+        "what is answered: the rows before randomization, or the population that they are a sample of; "
+        "the rows by default, because that is what a query of a table counts",
+        "table",
+    )
+
+
+def plan(catalog: Catalog, call: RrQueryCall) -> str:
+    asked = read_query(Faults(NAME), call.query, Known(catalog))
+    words = DesignWords(call.p, call.matrix, call.levels, call.on_null == "level")
+    release = release_of(catalog, asked, words, call.on_null)
+    randomized = randomized_of(catalog, release, null_is_level=words.null_is_level)
+    statement = _Writer(asked, release, randomized, call).statement()
     if may_fail(asked.expressions):
-        rehearse(catalog.reader, published.faults(), "query", statement)
+        rehearse(catalog.reader, release.faults(), "query", statement)
     return statement
 
 
 class _Writer:
     """Writes the statement that answers."""
 
-    def __init__(self, asked: Asked, published: Published, randomized: list[Randomized], given: dict[str, Any]) -> None:
-        self.asked, self.published, self.randomized, self.given = asked, published, randomized, given
+    def __init__(self, asked: Asked, release: Release, randomized: list[Randomized], call: RrQueryCall) -> None:
+        self.asked, self.release, self.randomized, self.call = asked, release, randomized, call
         self.by_name = {folded(each.attribute.name): each for each in randomized}
         self.keys: list[sql.Expr] = []  # what rows are told apart by, beside their randomized columns
 
@@ -64,7 +88,7 @@ class _Writer:
             conditions += [answer.condition] if answer.of is None else [answer.condition, answer.of]
         flags = [_theirs(self._seen(each)) for each in conditions]
         statement = sql.Statement()
-        statement.step("_pp_views", unchanged(self.published), materialized=True)
+        statement.step("_pp_views", same_views(self.release), materialized=True)
         statement.step("_pp_cells", self._cells(kept), materialized=True)
         for column in self.randomized:
             statement.step(f"_pp_grid{column.number}", column.grid(), materialized=True)
@@ -102,7 +126,7 @@ class _Writer:
             sql.call(
                 "error",
                 sql.text(
-                    str(self.published.faults().refuse("a randomized column holds a value that is none of its levels."))
+                    str(self.release.faults().refuse("a randomized column holds a value that is none of its levels."))
                 ),
             )
         )
@@ -110,12 +134,12 @@ class _Writer:
         columns = [*(f'{_theirs(key)} AS "_pp_k{i}"' for i, key in enumerate(self.keys)), *own]
         where = f" WHERE {' AND '.join(f'({_theirs(each)})' for each in kept)}" if kept else ""
         names = [f'"_pp_k{i}"' for i in range(len(self.keys))] + [f'"_pp_r{each.number}"' for each in self.randomized]
-        rows = f"SELECT {', '.join([*columns, '1 AS _pp_one'])} FROM {self.published.source.sql}{where}"
+        rows = f"SELECT {', '.join([*columns, '1 AS _pp_one'])} FROM {self.release.source.sql}{where}"
         group = f" GROUP BY {', '.join(names)}" if names else ""
         counted = f"SELECT {', '.join([*names, 'count(*) AS _pp_c'])} FROM ({rows}){group}"
         # Levels are numbered after the GROUP BY, where there are few of them.
         codes = [f'{each.code(fault)} AS "_pp_v{each.number}"' for each in self.randomized]
-        numbered = [*codes, 'CAST("_pp_c" + "_pp_ok" AS DOUBLE) AS "_pp_n"', 'row_number() OVER () AS "_pp_id"']
+        numbered = [*codes, 'CAST("_pp_c" + "_pp_same_views" AS DOUBLE) AS "_pp_n"', 'row_number() OVER () AS "_pp_id"']
         return f'SELECT *, {", ".join(numbered)} FROM ({counted}) CROSS JOIN "_pp_views"'
 
     def _weighed(self, groups: list[sql.Expr], where: str, flags: list[str]) -> str:
@@ -157,7 +181,7 @@ class _Writer:
 
     def _answer(self) -> str:
         asked = self.asked
-        reach = number(half_width(self.given.get("confidence", 0.95), self.given.get("range", "normal")))
+        reach = number(half_width(self.call.confidence, self.call.range))
         estimates, shown, k = [], [], 0
         for name, item in asked.items:
             own = sql.render(sql.name(name))
@@ -193,12 +217,12 @@ class _Writer:
 
     @property
     def _of_population(self) -> bool:
-        return bool(self.given.get("target", "table") == "population")
+        return self.call.target == "population"
 
     def _total(self) -> str:
         if not self._of_population:
             return 'SELECT 0 AS "_pp_all"'
-        return f'SELECT CAST(count(*) AS DOUBLE) AS "_pp_all" FROM {self.published.source.sql}'
+        return f'SELECT CAST(count(*) AS DOUBLE) AS "_pp_all" FROM {self.release.source.sql}'
 
     def _count(self, k: int) -> tuple[str, str]:
         total, squares = f'coalesce("_pp_t{k}", 0)', f'coalesce("_pp_q{k}", 0)'
@@ -230,30 +254,20 @@ def _theirs(expression: sql.Expr) -> str:
 FUNCTION = register(
     Function(
         NAME,
-        (
-            Parameter("query", arguments.words, "a SELECT over one randomized relation, of counts and shares"),
-            P,
-            MATRIX,
-            LEVELS,
-            Parameter(
-                "on_null",
-                arguments.choice("keep", "level"),
-                "beside p or matrix: whether NULL was published as it is, or randomized as a level; as it is by "
-                "default, because rr_mask does so",
-                "'keep'",
-            ),
-            cells.CONFIDENCE,
-            cells.RANGE,
-            Parameter(
-                "target",
-                arguments.choice("table", "population"),
-                "what is answered: the rows before randomization, or the population that they are a sample of; "
-                "the rows by default, because that is what a query of a table counts",
-                "'table'",
-            ),
-        ),
+        RrQueryCall,
         plan,
         "What a SELECT of counts and shares would have answered before randomization, with errors and ranges.",
         "Guo (2010), sections 2.2 and 3.2.2; Chaudhuri & Mukerjee (1988), Randomized Response",
+        kind=Kind.ESTIMATOR,
+        results=(
+            Result("gender", "VARCHAR", "the columns and groups that the query names, as it names them"),
+            Result("n", "DOUBLE", "a count or share of the query, as it was before randomization, by its name"),
+            Result("n_std_error", "DOUBLE", "its standard error"),
+            Result("n_lower", "DOUBLE", "the lower end of its range"),
+            Result("n_upper", "DOUBLE", "the upper end of it"),
+        ),
+        example=(
+            "FROM rr_query('SELECT gender, count(*) AS n FROM survey_rr WHERE disease <> ''flu'' GROUP BY gender')"
+        ),
     )
 )

@@ -264,6 +264,53 @@ def cases(*pairs: tuple[Expr, Expr], otherwise: Expr | None = None) -> Expr:
     return found if otherwise is None else found.else_(otherwise, copy=False)
 
 
+def rows_of(function: str, *arguments: Expr) -> Rows:
+    """The rows that a table function gives."""
+    return Rows(exp.Table(this=call(function, *arguments)))
+
+
+def exists(query: Expr) -> Expr:
+    return exp.Exists(this=query)
+
+
+def equal(left: Expr, right: Expr) -> Expr:
+    return exp.EQ(this=left, expression=right)
+
+
+def among(value: Expr, texts: Iterable[str]) -> Expr:
+    """value IN ('a', 'b')"""
+    return exp.In(this=value, expressions=[text(each) for each in texts])
+
+
+def cast_as(value: Expr, written: str, *, try_: bool = False) -> Expr:
+    """A cast to a type as DuckDB wrote it, which sqlglot need not know."""
+    to = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=written)
+    return (exp.TryCast if try_ else exp.Cast)(this=value, to=to)
+
+
+def texts(values: Iterable[str | None]) -> Expr:
+    """A list of literal texts."""
+    return array([null() if value is None else text(value) for value in values], "VARCHAR")
+
+
+def whole_quotient(left: Expr, right: Expr) -> Expr:
+    """left // right"""
+    return exp.paren(exp.IntDiv(this=left, expression=right), copy=False)
+
+
+def remainder(left: Expr, right: Expr) -> Expr:
+    """left % right"""
+    return exp.paren(exp.Mod(this=left, expression=right), copy=False)
+
+
+def products(factors: Sequence[Expr]) -> Expr:
+    """The product of some factors; 1 where there are none."""
+    result = factors[0].copy() if factors else number(1)
+    for factor in factors[1:]:
+        result = product(result, factor)
+    return exp.paren(result, copy=False) if len(factors) > 1 else result
+
+
 class Statement:
     """WITH … SELECT, step by step."""
 
