@@ -17,7 +17,16 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ppduck.call.parameters import AnyCall, MisreadError, NotTakenError, Parameter, Reader, parameter, parameters_of
+from ppduck.call.parameters import (
+    AnyCall,
+    MisreadError,
+    NotTakenError,
+    Parameter,
+    Reader,
+    call_of,
+    parameter,
+    parameters_of,
+)
 from ppduck.call.ranges import Range
 from ppduck.errors import Faults, listed, near_miss
 
@@ -163,7 +172,7 @@ def read_call(
     function: str, call: type[AnyCall], texts: Sequence[str | None], evaluate: Callable[[str], Any]
 ) -> AnyCall:
     """The arguments of a call, defaults filled in."""
-    return call(**read_arguments(function, parameters_of(call), texts, evaluate))
+    return call_of(call, read_arguments(function, parameters_of(call), texts, evaluate))
 
 
 def read_texts(function: str, parameters: Sequence[Parameter], texts: Sequence[str | None]) -> dict[str, str]:

@@ -311,6 +311,12 @@ def products(factors: Sequence[Expr]) -> Expr:
     return exp.paren(result, copy=False) if len(factors) > 1 else result
 
 
+def each_row(step: str, answer: str) -> Expr:
+    """A row for each struct in a list that a step has in a column, its fields as columns."""
+    rows = query([named(call("unnest", column(answer)), "_pp_row")], table(step))
+    return query([call("unnest", column("_pp_row"))], derived(rows, "_pp_rows"))
+
+
 class Statement:
     """WITH … SELECT, step by step."""
 
