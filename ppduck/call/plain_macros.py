@@ -7,11 +7,12 @@ the one that users know stands a planned function, which reads the arguments and
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import cache
 from importlib import resources
 
 from ppduck.call.guarantees import Guarantee, Loss
-from ppduck.call.parameters import Parameter
+from ppduck.call.parameters import Call, Parameter
 from ppduck.call.registry import Kind, PlainMacro, Result, register
 from ppduck.query.whole_names import foreign, qualified_within, systems
 
@@ -35,24 +36,23 @@ def bodies() -> dict[str, str]:
     return {found[1]: found[2] for found in _CREATE.finditer(text())}
 
 
-@cache
-def as_temporary(wanted: tuple[str, ...]) -> list[str]:
+def as_temporary(macros: dict[str, str], wanted: Collection[str]) -> list[str]:
     """The statements that make temporary macros of these, each under its ``own_name``, and of the helpers they call.
 
     Every function of DuckDB's that they call is qualified, in the SQL that they write too.
     """
     needed = set(wanted)
-    for name, body in reversed(bodies().items()):
+    for name, body in reversed(macros.items()):
         if name in needed:
             needed |= set(_WORD.findall(body))
-    names = {name: own_name(name) if name in wanted else name for name in bodies() if name in needed}
+    names = {name: own_name(name) if name in wanted else name for name in macros if name in needed}
 
     @cache
     def home(called: str) -> str:
         return f"temp.main.{names[called]}" if called in names else systems(called)
 
     return [
-        f"CREATE OR REPLACE TEMP MACRO {own}({qualified_within(bodies()[name], home, _is_called)}"
+        f"CREATE OR REPLACE TEMP MACRO {own}({qualified_within(macros[name], home, _is_called)}"
         for name, own in names.items()
     ]
 
@@ -67,7 +67,7 @@ def own_name(macro: str) -> str:
 
 def plain_macro(
     name: str,
-    parameters: tuple[Parameter, ...],
+    takes: type[Call] | tuple[Parameter, ...],
     summary: str,
     reference: str,
     *,
@@ -84,7 +84,7 @@ def plain_macro(
         return f"FROM {own_name(name)}({arguments})"
 
     macro = PlainMacro(
-        name, parameters, plan, summary, reference,
+        name, takes, plan, summary, reference,
         kind=kind, results=results, example=example, keeps=keeps, loses=loses,
     )  # fmt: skip
     register(macro)

@@ -105,8 +105,3 @@ def _written(hint: Any) -> str:
     if origin in (list, Sequence):
         return f"{_written(inside[0])}[]"
     raise TypeError(f"no type of DuckDB stands for {hint}")
-
-
-def rows_type(columns: Iterable[Column]) -> str:
-    """A list of rows, as a function gives it that answers with several."""
-    return f"STRUCT({', '.join(f'{sql.render(sql.name(each.name))} {each.type}' for each in columns)})[]"

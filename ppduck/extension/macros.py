@@ -49,7 +49,12 @@ def shared(plan: str, connection: str) -> list[str]:
 def of_functions(wanted: Sequence[Function]) -> list[str]:
     """What makes the macros of some functions."""
     plain = tuple(function.name for function in wanted if isinstance(function, PlainMacro))
-    return [*(plain_macros.as_temporary(plain) if plain else ()), *map(_planned, wanted)]
+    return [*_plain(plain), *map(_planned, wanted)]
+
+
+@cache
+def _plain(wanted: tuple[str, ...]) -> list[str]:
+    return plain_macros.as_temporary(plain_macros.bodies(), wanted) if wanted else []
 
 
 def _planned(function: Function) -> str:

@@ -285,10 +285,6 @@ def exists(query: Expr) -> Expr:
     return exp.Exists(this=query)
 
 
-def equal(left: Expr, right: Expr) -> Expr:
-    return exp.EQ(this=left, expression=right)
-
-
 def among(value: Expr, texts: Iterable[str]) -> Expr:
     """value IN ('a', 'b')"""
     return exp.In(this=value, expressions=[text(each) for each in texts])
@@ -321,6 +317,12 @@ def products(factors: Sequence[Expr]) -> Expr:
     for factor in factors[1:]:
         result = product(result, factor)
     return exp.paren(result, copy=False) if len(factors) > 1 else result
+
+
+def each_row(step: str, answer: str) -> Expr:
+    """A row for each struct in a list that a step has in a column, its fields as columns."""
+    rows = query([named(call("unnest", column(answer)), "_pp_row")], table(step))
+    return query([call("unnest", column("_pp_row"))], derived(rows, "_pp_rows"))
 
 
 class Statement:
