@@ -9,9 +9,10 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from ppduck.call.registry import presented
 from ppduck.errors import PpduckError
-from ppduck.guide import examples
-from ppduck.guide.help import REQUIRED, presented, rows
+from ppduck.guide.demo import DEMO
+from ppduck.guide.help import REQUIRED, rows
 
 WIDTH = 100
 
@@ -25,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if asked.markdown:
             text = markdown()
         elif asked.demo:
-            text = examples.DEMO.strip()
+            text = DEMO.strip()
         else:
             text = page(asked.function) if asked.function else "\n".join(_listed())
     except PpduckError as error:
@@ -56,6 +57,8 @@ def page(function: str) -> str:
         elif section == "parameter":
             head = f"{name} ({REQUIRED})" if default == REQUIRED else f"{name} := {default}"
             lines += [f"  {head}", *_wrapped(f"{description}; takes {takes}" if takes else description, "      ")]
+        elif section == "result":
+            lines += [f"  {name} {takes}", *_wrapped(description, "      ")]
         else:
             lines += _wrapped(description, "  - ")
     return "\n".join(lines)

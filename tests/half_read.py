@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import cache
 
 from ppduck.errors import PpduckWarning
-from ppduck.guide.examples import DEMO
+from ppduck.guide.demo import DEMO
 from ppduck.shell.dots import understood
 from ppduck.shell.session import Session
 from tests.conftest import SECRET

@@ -10,9 +10,10 @@ import pytest
 
 import ppduck
 from ppduck.call.direction import DIRECTIONS
-from ppduck.call.registry import functions
+from ppduck.call.registry import functions, masks
 from ppduck.errors import PpduckWarning
-from ppduck.guide import examples
+from ppduck.guide.demo import DEMO
+from ppduck.guide.examples import example_of
 from ppduck.shell.results import rendered
 from ppduck.shell.statements import parsed
 from tests.conftest import SECRET
@@ -20,11 +21,8 @@ from tests.conftest import SECRET
 pytestmark = pytest.mark.core
 
 # A mask gives the table's own columns; these, what a query asks for.
-FREE = {function.name for function in functions() if function.name.endswith("_mask")} - {"recommend_mask"} | {
-    "egadp_plain",
-    "rr_query",
-}
-TOLD = [name for name in examples.EXAMPLES if name not in FREE]
+FREE = {*masks(), "rr_query"}
+TOLD = {function.name: example_of(function) for function in functions() if function.name not in FREE}
 # Facts that are no verdicts: they have no limit that could be passed.
 FACTS = {
     "independence_test": {"valid"},
@@ -60,7 +58,7 @@ FORMER = {
 @pytest.fixture(scope="module")
 def demo() -> Iterator[duckdb.DuckDBPyConnection]:
     with ppduck.connect(secret=SECRET) as con:
-        con.execute(examples.DEMO)
+        con.execute(DEMO)
         yield con
 
 
@@ -71,7 +69,7 @@ def columns(demo: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PpduckWarning)
         for name in TOLD:
-            described = demo.execute(f"DESCRIBE {examples.EXAMPLES[name]}").fetchall()
+            described = demo.execute(f"DESCRIBE {TOLD[name]}").fetchall()
             found[name] = {row[0]: row[1] for row in described}
     return found
 
@@ -158,7 +156,7 @@ def test_verdict_and_figure_stand_before_long_texts(columns: dict[str, dict[str,
 def test_a_terminal_of_120_columns_shows_verdict_and_value(
     demo: duckdb.DuckDBPyConnection, name: str, needed: tuple[str, ...]
 ) -> None:
-    [statement] = parsed(demo, None, examples.EXAMPLES[name], 1)
+    [statement] = parsed(demo, None, TOLD[name], 1)
     printed = "".join(rendered(demo, statement, "table", to_the_end=False, width=120))
     lines = printed.splitlines()
     assert max(map(len, lines)) <= 120
@@ -175,5 +173,5 @@ def test_a_figure_says_which_way_it_is_good_in_the_same_words(
         *("rr_rules_accuracy", "k_anonymity", "t_closeness"),
     }
     for name in directed:
-        found = demo.execute(f"SELECT DISTINCT direction FROM ({examples.EXAMPLES[name]})").fetchall()
+        found = demo.execute(f"SELECT DISTINCT direction FROM ({TOLD[name]})").fetchall()
         assert {direction for (direction,) in found} < set(DIRECTIONS), name

@@ -23,7 +23,8 @@ from ppduck.call.numeric_mask import NumericMask
 from ppduck.call.registry import Function, PlainMacro, functions
 from ppduck.designs.mechanism import RandomizingMask
 from ppduck.errors import PpduckWarning
-from ppduck.guide.examples import DEMO, EXAMPLES
+from ppduck.guide.demo import DEMO
+from ppduck.guide.examples import EXAMPLES
 from ppduck.query import tree as sql
 from tests.conftest import SECRET
 from tests.half_read import READINGS

@@ -16,6 +16,7 @@ from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, PlainMacro, functions
 from ppduck.gate.release_check import RULES
 from ppduck.guide import examples
+from ppduck.guide.demo import DEMO
 from tests.conftest import SECRET
 
 EVERY = [(function, parameter) for function in functions() for parameter in function.parameters]
@@ -28,7 +29,7 @@ OF_RULES = {"release_check.limits", "assert_release.limits"}  # one range for ea
 @pytest.fixture(scope="module")
 def demo() -> Iterator[duckdb.DuckDBPyConnection]:
     with ppduck.connect(secret=SECRET) as con:
-        con.execute(examples.DEMO)
+        con.execute(DEMO)
         yield con
 
 

@@ -17,7 +17,8 @@ from ppduck.call.registry import PlainMacro, function_named
 from ppduck.catalogue.operators import EXPRESSIONS, PROBE, REFUSED
 from ppduck.extension import macros
 from ppduck.extension.planner import Planner
-from ppduck.guide.examples import DEMO, EXAMPLES
+from ppduck.guide.demo import DEMO
+from ppduck.guide.examples import EXAMPLES
 from ppduck.query.whole_names import foreign, qualified
 from tests.laws import steady
 

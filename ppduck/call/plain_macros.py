@@ -13,7 +13,7 @@ from importlib import resources
 
 from ppduck.call.guarantees import Guarantee, Loss
 from ppduck.call.parameters import Call, Parameter
-from ppduck.call.registry import Kind, PlainMacro, Result, register
+from ppduck.call.registry import Explain, Kind, PlainMacro, Result, register
 from ppduck.query.whole_names import foreign, qualified_within, systems
 
 _WORD = re.compile(r"\w+")
@@ -76,6 +76,7 @@ def plain_macro(
     example: str = "",
     keeps: tuple[Guarantee | str, ...] = (),
     loses: tuple[Loss | str, ...] = (),
+    explain: Explain | None = None,
 ) -> PlainMacro:
     """Registers a macro of the file; loading it is the extension's work."""
 
@@ -85,7 +86,7 @@ def plain_macro(
 
     macro = PlainMacro(
         name, takes, plan, summary, reference,
-        kind=kind, results=results, example=example, keeps=keeps, loses=loses,
+        kind=kind, results=results, example=example, keeps=keeps, loses=loses, explain=explain,
     )  # fmt: skip
     register(macro)
     return macro

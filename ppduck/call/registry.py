@@ -19,6 +19,8 @@ from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.query import tree as sql
 
+Explain = Callable[[Any, Catalog, Any], sql.Expr]
+
 
 class Kind(Enum):
     """What a function is for."""
@@ -57,6 +59,8 @@ class Function:
     keeps: tuple[Guarantee | str, ...] = field(default=(), kw_only=True)
     loses: tuple[Loss | str, ...] = field(default=(), kw_only=True)
     udfs: tuple[Udf, ...] = field(default=(), kw_only=True)  # what its plan has DuckDB call
+    # Of a mask: what a call would do with each column, as (column_name, role, note); from itself, catalogue and call.
+    explain: Explain | None = field(default=None, kw_only=True)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -74,6 +78,10 @@ class Function:
     def promises(self, promise: Promise, call: Any) -> bool:
         """Whether a call of a mask promises this."""
         return any(isinstance(each, Guarantee) and each.promise is promise and each.when(call) for each in self.keeps)
+
+    def promised(self) -> tuple[list[str], list[str]]:
+        """What is kept and what is lost, as help tells it of all calls."""
+        return [str(each) for each in self.keeps], [str(each) for each in self.loses]
 
     @property
     def signature(self) -> str:
@@ -102,12 +110,14 @@ ROOMS = (
 )
 AnyFunction = TypeVar("AnyFunction", bound=Function)
 _FUNCTIONS: dict[str, Function] = {}
-_found: set[str] = set()  # packages
+_found: dict[str, list[str]] = {}  # the functions of each package, in the order in which packages were asked for
 
 
 def register(function: AnyFunction) -> AnyFunction:
     if function.name in _FUNCTIONS:
         raise ValueError(f"{function.name} is registered twice")
+    if (function.kind is Kind.MASK) != (function.explain is not None):
+        raise ValueError(f"{function.name}: masks, and no others, explain a call")
     _FUNCTIONS[function.name] = function
     return function
 
@@ -116,15 +126,29 @@ def discover(package: str) -> None:
     """Registers all functions of a package, once; your own become part of ppduck before the next ``ppduck.load``."""
     if package in _found:
         return
-    _found.add(package)
+    _found[package] = []
+    known = set(_FUNCTIONS)
     for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
         importlib.import_module(module.name)
+    _found[package] += sorted(set(_FUNCTIONS) - known)
 
 
 def functions() -> list[Function]:
     """Every function, by name."""
     _discover_all()
     return [_FUNCTIONS[name] for name in sorted(_FUNCTIONS)]
+
+
+def presented() -> list[Function]:
+    """Every function, room by room: what belongs together stands together."""
+    _discover_all()
+    placed = [name for names in _found.values() for name in names]
+    return [_FUNCTIONS[name] for name in [*placed, *sorted(set(_FUNCTIONS) - set(placed))]]
+
+
+def masks() -> dict[str, Function]:
+    """Every mask, by name."""
+    return {function.name: function for function in functions() if function.kind is Kind.MASK}
 
 
 def udfs() -> list[Udf]:

@@ -10,14 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ppduck.call import arguments
-from ppduck.call.numeric_mask import NumericMask
+from ppduck.call import arguments, registry
+from ppduck.call.guarantees import Promise
 from ppduck.call.parameters import MisreadError
-from ppduck.call.registry import Function, functions
+from ppduck.call.registry import Function
 from ppduck.errors import Faults, listed, near_miss, quoted
-from ppduck.masks import nm_egadp
-from ppduck.masks._promises import EXACT
-from ppduck.measures import recommend_mask
 from ppduck.query import tree as sql
 from ppduck.values import folded
 
@@ -59,10 +56,13 @@ class Rule:
     @property
     def keeps_moments(self) -> bool:
         """Whether the mask promises exact means and covariances with these arguments."""
-        exact = isinstance(self.mask, NumericMask) and set(EXACT) <= set(self.mask.keeps)
-        if self.mask is nm_egadp.MASK:
-            exact = self.given.get("variant", 1) == 1 and not self.given.get("extra_noise")
-        return exact and not self.given.get("round") and self.given.get("on_null", "error") in ("error", "level")
+        if not isinstance(self.mask.takes, type):
+            return False
+        required = {p.name: None for p in self.mask.parameters if p.default is None}  # may be known only later
+        read = {p.name: p.read(self.given[p.name]) for p in self.mask.parameters if p.name in self.given}
+        call: Any = self.mask.takes(**required | read)
+        whole = not getattr(call, "round", False) and getattr(call, "on_null", "error") in ("error", "level")
+        return whole and self.mask.promises(Promise.MOMENTS, call)
 
     def statement(self, source: str) -> str:
         """The call as SQL; ``source`` is what tbl takes."""
@@ -90,9 +90,9 @@ class Rule:
 
 
 def masks() -> dict[str, Function]:
-    """Every mask by its short name: egadp for egadp_mask. recommend_mask gives advice."""
-    named = [function for function in functions() if function.name.endswith(SUFFIX)]
-    return {f.name.removesuffix(SUFFIX): f for f in named if f.name != recommend_mask.NAME}
+    """Every mask by its short name: egadp for egadp_mask. One that takes a secret would show it in the model's SQL."""
+    found = registry.masks().values()
+    return {f.name.removesuffix(SUFFIX): f for f in found if all(p.name != "secret" for p in f.parameters)}
 
 
 def roles_of(mask: Function) -> list[str]:

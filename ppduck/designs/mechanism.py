@@ -27,6 +27,7 @@ import numpy as np
 from sqlglot import exp
 
 from ppduck.call import arguments
+from ppduck.call.guarantees import Guarantee, Loss
 from ppduck.call.parameters import parameter
 from ppduck.call.registry import Function
 from ppduck.call.roles import refuse_overlap, refuse_reserved, resolve_columns
@@ -86,6 +87,12 @@ class RandomizingCall(DesignCall):
 @dataclass(frozen=True)
 class RandomizingMask(Function):
     """A mask that publishes categories by a design."""
+
+    def promised(self) -> tuple[list[str], list[str]]:
+        """Of a call that gives no more than it must: the sentences do not say for which calls they hold."""
+        plainest: Any = self.takes(**{each.name: None for each in self.parameters if each.default is None})  # type: ignore[operator]
+        kept = [str(each) for each in self.keeps if isinstance(each, Guarantee) and each.when(plainest)]
+        return kept, [str(each) for each in self.loses if isinstance(each, Loss) and each.when(plainest)]
 
 
 @dataclass(frozen=True)

@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ppduck.call import arguments
-from ppduck.call.numeric_mask import NumericMask
-from ppduck.call.parameters import Parameter
-from ppduck.call.registry import Function, PlainMacro, functions, register
+from ppduck.call.parameters import Call, parameter, parameters
+from ppduck.call.registry import Function, Kind, Result, functions, presented, register
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.mechanism import RandomizingMask
 from ppduck.errors import Faults, near_miss
-from ppduck.guide import explain_response
-from ppduck.guide.examples import EXAMPLES
-from ppduck.masks._quasi import GroupingMask
+from ppduck.guide.examples import example_of
 from ppduck.query import tree as sql
+from ppduck.query.text_rows import text_rows
 
 NAME = "ppduck_help"
-COLUMNS = ("section", "name", "description", "default_value", "takes")
 REQUIRED = "required"
+RESULTS = (
+    Result("section", "VARCHAR", "what is told: signature, summary, parameter, result, guarantee, reference, example"),
+    Result("name", "VARCHAR", "of the function, the parameter or the column of the result"),
+    Result("description", "VARCHAR", "what there is to know"),
+    Result("default_value", "VARCHAR", "of a parameter, or that it is required"),
+    Result("takes", "VARCHAR", "which values a parameter takes; of a column of the result, its type"),
+)
 Row = tuple[str, str | None, str, str | None, str | None]
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    told = sql.table_of(COLUMNS, rows(given["name"]) if "name" in given else overview())
-    # A column without a value in it would not be of text.
-    texts = [sql.named(sql.cast(sql.column(each), "VARCHAR"), each) for each in COLUMNS]
-    return sql.select(texts, f"({told})")
+@parameters
+class HelpCall(Call):
+    name: str | None = parameter(arguments.words, "the name of a function; without it, all of them are listed", None)
 
 
-def presented() -> list[Function]:
-    """Every function, in the order of the examples: what belongs together stands together."""
-    place = {name: i for i, name in enumerate(EXAMPLES)}
-    return sorted(functions(), key=lambda function: place.get(function.name, len(place)))
+def plan(catalog: Catalog, call: HelpCall) -> sql.Expr:
+    return text_rows([each.name for each in RESULTS], overview() if call.name is None else rows(call.name))
 
 
 def overview() -> list[Row]:
@@ -54,33 +52,29 @@ def rows(name: str) -> list[Row]:
 def _rows(function: Function) -> Iterator[Row]:
     yield "signature", function.name, function.signature, None, None
     yield "summary", function.name, function.summary, None, None
-    for parameter in function.parameters:
-        default = REQUIRED if parameter.default is None else parameter.default
-        yield "parameter", parameter.name, parameter.doc, default, parameter.takes
-    keeps, loses = _promises(function)
+    for each in function.parameters:
+        yield "parameter", each.name, each.doc, REQUIRED if each.default is None else each.default, each.takes
+    for result in function.results:
+        yield "result", result.name, result.meaning, None, result.type
+    keeps, loses = function.promised()
     yield from (("guarantee", None, text, None, None) for text in keeps)
     yield from (("not guaranteed", None, text, None, None) for text in loses)
     if function.reference:
         yield "reference", None, function.reference, None, None
-    if function.name in EXAMPLES:
-        yield "example", None, EXAMPLES[function.name], None, None
-
-
-def _promises(function: Function) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a mask guarantees and what it does not; nothing for functions that mask nothing."""
-    if isinstance(function, (NumericMask, GroupingMask, PlainMacro)):
-        return tuple(map(str, function.keeps)), tuple(map(str, function.loses))
-    if isinstance(function, RandomizingMask):
-        return explain_response.KEPT, explain_response.LOST
-    return (), ()
+    example = example_of(function)
+    if example:
+        yield "example", None, example, None, None
 
 
 FUNCTION = register(
     Function(
         NAME,
-        (Parameter("name", arguments.words, "the name of a function; without it, all of them are listed", "NULL"),),
+        HelpCall,
         plan,
         "Help for one function: signature, parameters with ranges and defaults, guarantees, reference, example.",
         "",
+        kind=Kind.HELP,
+        results=RESULTS,
+        example="FROM ppduck_help('egadp_mask')",
     )
 )

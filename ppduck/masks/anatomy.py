@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from ppduck.call import arguments
 from ppduck.call.parameters import Parameter
-from ppduck.call.registry import register
+from ppduck.call.registry import Kind, register
 from ppduck.call.roles import refuse_overlap
 from ppduck.call.udf import Udf
 from ppduck.catalogue.hash_function import refuse_another_hash
@@ -27,6 +27,7 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, quoted
 from ppduck.kernels.anatomy import anatomized, largest_l
 from ppduck.kernels.noise import tweak_of
+from ppduck.masks._explain_groups import explained
 from ppduck.masks._quasi import (
     GROUP_ID,
     INTERSECTED,
@@ -274,6 +275,8 @@ FUNCTION = register(
             OTHER_KNOWLEDGE,
         ),
         becomes=_becomes,
+        kind=Kind.MASK,
+        explain=explained,
         udfs=(Udf(CHECK, check, CHECK_TAKES, "UBIGINT"), Udf(SOLVE, solve, SOLVE_TAKES, "BIGINT[]")),
     )
 )

@@ -5,9 +5,15 @@ As egadp_mask, with the Cholesky factor of the covariance where that takes symme
 
 from __future__ import annotations
 
+from typing import Any
+
 from ppduck.call import arguments
+from ppduck.call.numeric_mask import NumericCall
 from ppduck.call.parameters import Parameter, Reader
 from ppduck.call.plain_macros import plain_macro
+from ppduck.call.registry import Kind, PlainMacro
+from ppduck.call.roles import assign
+from ppduck.catalogue.tables import Catalog
 from ppduck.masks import egadp
 from ppduck.masks._promises import (
     CURVES,
@@ -21,6 +27,20 @@ from ppduck.masks._promises import (
     SMALL,
     UNUSED_WITHOUT_STRATA,
 )
+from ppduck.query import tree as sql
+from ppduck.stages.explain import columns, noise_key, promised, table
+
+
+def explained(mask: PlainMacro, catalog: Catalog, given: dict[str, Any]) -> sql.Expr:
+    """It does what egadp_mask does, but with no nonconf that is not named, and with a key that is unique."""
+    key = () if given["key"] == ["rowid"] else given["key"]
+    told = NumericCall(tbl=given["tbl"], conf=given["conf"], key=key, nonconf=given.get("nonconf", []))
+    roles = assign(mask.name, catalog, told, uses_nonconf=True)
+    nulls = "; NULL stays NULL"  # which the plain macro refuses
+    rows = [(column, role, note.removesuffix(nulls)) for column, role, note in columns(egadp.MASK, roles, told)]
+    noted = noise_key(roles.source, roles.key, "", [], f"NOT unique; {mask.name} refuses it")
+    return sql.union_all([table(rows + promised(mask)), noted])
+
 
 MACRO = plain_macro(
     "egadp_plain",
@@ -42,6 +62,12 @@ MACRO = plain_macro(
     ),
     "egadp_mask for up to five columns and five in nonconf, in any DuckDB shell; noise from SHA-256; plain SQL.",
     egadp.MASK.reference,
+    kind=Kind.MASK,
+    example=(
+        "FROM egadp_plain('customers', ['x1','x2'], secret := 'keep this to yourself', key := 'id', "
+        "nonconf := ['s1','s2'])"
+    ),
+    explain=explained,
     keeps=EXACT_WITHOUT_NULL + NO_GAIN,
     loses=(
         SHAPE,

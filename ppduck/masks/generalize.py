@@ -18,13 +18,14 @@ from sqlglot import exp
 
 from ppduck.call import arguments
 from ppduck.call.parameters import Parameter
-from ppduck.call.registry import register
+from ppduck.call.registry import Kind, register
 from ppduck.call.roles import refuse_overlap
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog, Column
 from ppduck.errors import Faults, quoted
 from ppduck.kernels import mondrian
 from ppduck.kernels.mondrian import Cells, Rule
+from ppduck.masks._explain_groups import explained
 from ppduck.masks._quasi import GROUP_ID, INTERSECTED, OTHER_KNOWLEDGE, QI, GroupingMask, Named, at_least_two
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
@@ -358,6 +359,8 @@ FUNCTION = register(
             OTHER_KNOWLEDGE,
         ),
         becomes=_becomes,
+        kind=Kind.MASK,
+        explain=explained,
         udfs=(Udf(SOLVE, solve, TAKES, "BIGINT[]"),),
     )
 )

@@ -28,6 +28,8 @@ from ppduck.call.registry import register
 from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks, LinearForm, independent, regress, scaled_noise
 from ppduck.libraries import linalg
+from ppduck.masks._explain_relation import UDF as ASSUMPTIONS
+from ppduck.masks._explain_relation import explained
 from ppduck.masks._promises import EXTREMES, MANY_RELEASES, REPEATED, SHAPE, SMALL, UNUSED, VALUES_RELEASED
 from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact
 from ppduck.query import ranks
@@ -347,7 +349,8 @@ MASK = linear_mask(
     ),
     check=check_extra_noise,
     stages=stages,
-    udfs=(LEARN, EVALUATE),
+    udfs=(LEARN, EVALUATE, ASSUMPTIONS),
+    explain=explained,
     explaining=explaining,
     remedy="extra_noise, or fewer columns in nonconf",
     weighs_x=lambda call: "none" if _permutes(call) else "all",

@@ -17,6 +17,7 @@ from ppduck.call.registry import Kind, register
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs import mechanism, promises
 from ppduck.designs.design import LEVELS, Matrix, Probability
+from ppduck.designs.explain import explained
 from ppduck.designs.mechanism import Mechanism, RandomizingCall, RandomizingMask, resolve
 from ppduck.query import tree as sql
 
@@ -53,5 +54,6 @@ FUNCTION = register(
         keeps=promises.KEEPS,
         loses=promises.LOSES,
         udfs=mechanism.UDFS,
+        explain=explained,
     )
 )

@@ -14,8 +14,8 @@ from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import listed, quoted
+from ppduck.masks import nm_egadp
 from ppduck.measures import relationships
-from ppduck.measures.relation_plan import LookCall, RelationPlan
 from ppduck.measures.relationships import ALL, SAMPLE, Pair
 from ppduck.query import tree as sql
 from ppduck.runtime.check import CHECK
@@ -23,6 +23,7 @@ from ppduck.runtime.relation import Training
 from ppduck.runtime.security import LEARNT, LOW_SECURITY
 from ppduck.runtime.spec import MaskSpec
 from ppduck.stages.relation import TRAINING
+from ppduck.stages.relation_plan import LookCall, RelationPlan
 
 NAME = "recommend_mask"
 RESULTS = (
@@ -81,7 +82,7 @@ class Advised(Training):
 
 
 def plan(catalog: Catalog, call: LookCall) -> sql.Expr:
-    found = RelationPlan.of(NAME, catalog, call, SAMPLE)
+    found = RelationPlan.of(NAME, nm_egadp.MASK, catalog, call, SAMPLE)
     told = {"sample": sql.column("_pp_sample", TRAINING), "arguments": sql.text(_arguments(call))}
     return found.answer(found.sampling(), UDF, [TRAINING], told, RESULTS)
 

@@ -18,12 +18,13 @@ from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.kernels.relation_kinds import Evidence, evidence
 from ppduck.kernels.threads import one_thread
-from ppduck.measures.relation_plan import LookCall, RelationPlan
+from ppduck.masks import nm_egadp
 from ppduck.query import tree as sql
 from ppduck.runtime.check import CHECK
 from ppduck.runtime.relation import FEWEST_ROWS, Training
 from ppduck.runtime.spec import MaskSpec
 from ppduck.stages.relation import TRAINING
+from ppduck.stages.relation_plan import LookCall, RelationPlan
 
 NAME = "relationships"
 ALL = "(all nonconf)"
@@ -58,7 +59,7 @@ class Pair:
 
 
 def plan(catalog: Catalog, call: LookCall) -> sql.Expr:
-    found = RelationPlan.of(NAME, catalog, call, SAMPLE)
+    found = RelationPlan.of(NAME, nm_egadp.MASK, catalog, call, SAMPLE)
     told = {"sample": sql.column("_pp_sample", TRAINING)}
     return found.answer(found.sampling(), UDF, [TRAINING], told, RESULTS)
 

@@ -22,8 +22,8 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks
 from ppduck.kernels.relation import fit
+from ppduck.masks import nm_egadp
 from ppduck.masks.nm_egadp import EXTRA_NOISE, refit
-from ppduck.measures.relation_plan import LookCall, RelationPlan
 from ppduck.query import tree as sql
 from ppduck.runtime.check import CHECK
 from ppduck.runtime.relation import EVALUATE, LEARN, Training, model_of
@@ -32,6 +32,7 @@ from ppduck.runtime.spec import MaskSpec
 from ppduck.stages.masking import LOOK
 from ppduck.stages.moments import MOMENTS
 from ppduck.stages.relation import MODEL, MODELS, TRAINING
+from ppduck.stages.relation_plan import LookCall, RelationPlan
 from ppduck.values import Array, Moments
 
 NAME = "security_index"
@@ -69,7 +70,7 @@ class Fitted(Training):
 
 
 def plan(catalog: Catalog, call: SecurityCall) -> sql.Expr:
-    found = RelationPlan.of(NAME, catalog, call)
+    found = RelationPlan.of(NAME, nm_egadp.MASK, catalog, call)
     roles, terms = found.masking.roles, found.relation.terms
     faults = check_columns("extra_noise", call.extra_noise, [column.name for column in roles.conf])
     if faults:

@@ -121,13 +121,6 @@ def render(expression: Expr) -> str:
     return _Generator(dialect="duckdb").generate(expression, copy=False)
 
 
-def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
-    """SELECT of literal rows of text."""
-    tuples = [exp.Tuple(expressions=[exp.null() if v is None else text(v) for v in row]) for row in rows]
-    names = ", ".join(render(name(each)) for each in columns)
-    return f'SELECT * FROM (VALUES {", ".join(map(render, tuples))}) AS "rows"({names})'
-
-
 class Rows:
     """What a SELECT reads: a table, a SELECT under a name, or several joined."""
 

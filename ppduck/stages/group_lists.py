@@ -23,6 +23,7 @@ from ppduck.query import tree as sql
 from ppduck.runtime.check import CHECK
 from ppduck.runtime.nearness import LIMITS
 from ppduck.runtime.noise import WORDS
+from ppduck.stages.explain import explained
 from ppduck.stages.look import look, specification
 from ppduck.stages.masking import KEY, LOOK, QUERY_NUMBER, ROW, SOURCE, TWEAK, Masking
 from ppduck.stages.plan import Plan, Sorted, Stage
@@ -59,6 +60,7 @@ def group_mask(
         return stages(Masking(mask, roles, call)).query()
 
     registered["loses"] = (*registered["loses"], LIMITS)
+    registered.setdefault("explain", explained)
     mask = NumericMask(
         name,
         call,

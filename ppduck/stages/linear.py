@@ -21,6 +21,7 @@ from ppduck.runtime.check import CHECK
 from ppduck.runtime.nearness import LIMITS
 from ppduck.runtime.noise import WORDS
 from ppduck.runtime.solve import LEVERS, SOLVE
+from ppduck.stages.explain import explained
 from ppduck.stages.look import look, specification
 from ppduck.stages.masking import SOURCE, Masking
 from ppduck.stages.moments import Measured
@@ -68,6 +69,7 @@ def linear_mask(
         return plan_of(mask, catalog, call, check, stages).query()
 
     registered["loses"] = (*registered["loses"], LIMITS)
+    registered.setdefault("explain", explained)
     mask = LinearMask(
         name,
         call,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ppduck.call.parameters import Parameter, Reader
-from ppduck.call.registry import Function, functions
+from ppduck.call.registry import Function, functions, masks
 from tests.fuzz.tables import Table, literal, quoted
 
 NONSENSE = (
@@ -89,8 +89,7 @@ def _argument(
         text = chance.choice([*table.releases, *table.anywhere])
         return literal(text), text
     if name == "mask":
-        masks = [each.name for each in functions() if each.name.endswith("_mask")]
-        return literal(chance.choice(masks)), None
+        return literal(chance.choice([*masks()])), None
     if name == "name":
         return literal(chance.choice([*(each.name for each in functions()), "nothing"])), None
     if name == "query":

@@ -6,9 +6,8 @@ import duckdb
 import pytest
 
 from ppduck.call.numeric_mask import NumericMask
-from ppduck.call.registry import functions
-from ppduck.guide.explain import _masks
-from tests.masks.test_contract import NEEDS
+from ppduck.call.registry import functions, masks
+from tests.registered import masks_of_numbers, more, takes
 
 pytestmark = pytest.mark.core
 
@@ -45,15 +44,15 @@ def test_uniqueness_of_the_key_is_counted(customers: duckdb.DuckDBPyConnection) 
         assert note in said
 
 
-@pytest.mark.parametrize("mask", [function for function in functions() if isinstance(function, NumericMask)])
+@pytest.mark.parametrize("mask", masks_of_numbers(), ids=lambda mask: mask.name)
 def test_promises_are_told_for_every_mask(customers: duckdb.DuckDBPyConnection, mask: NumericMask) -> None:
-    rounds = any(parameter.name == "round" for parameter in mask.parameters)
-    more = NEEDS.get(mask.name, "") + (", round=true" if rounds else "")
-    rows = explained(customers, f"'{mask.name}', 'customers', conf=['x1']{more}, seed=1")
+    rounds = takes(mask, "round")
+    own = more(mask) + (", round=true" if rounds else "")
+    rows = explained(customers, f"'{mask.name}', 'customers', conf=['x1']{own}, seed=1")
     guaranteed = [note for _, role, note in rows if role == "guaranteed"]
     lost = [note for _, role, note in rows if role == "not guaranteed"]
-    assert guaranteed == list(mask.keeps)
-    assert lost[: len(mask.loses)] == list(mask.loses)
+    assert guaranteed == [str(each) for each in mask.keeps]
+    assert lost[: len(mask.loses)] == [str(each) for each in mask.loses]
     assert any("seeded noise" in note for note in lost)
     assert any("rounding" in note for note in lost) == rounds
 
@@ -204,6 +203,5 @@ def test_the_plain_mask_is_explained_without_a_secret(customers: duckdb.DuckDBPy
 
 
 def test_every_mask_can_be_explained() -> None:
-    """By its name: what masks, mask_explain knows."""
-    takes_part = {each.name for each in functions() if each.name.endswith("_mask") and each.name != "recommend_mask"}
-    assert takes_part | {"egadp_plain"} == set(_masks())
+    assert [mask.name for mask in masks().values() if mask.explain is None] == []
+    assert {function.name for function in functions() if function.explain is not None} == set(masks())

@@ -7,24 +7,25 @@ import re
 import duckdb
 import pytest
 
-from ppduck.call.registry import functions
+from ppduck.call.registry import functions, masks
 
 pytestmark = pytest.mark.core
 
 
 def test_catalogue_is_complete(con: duckdb.DuckDBPyConnection) -> None:
     relation = con.sql("FROM ppduck_functions()")
-    assert relation.columns == ["name", "signature", "description", "reference"]
+    assert relation.columns == ["name", "signature", "description", "reference", "kind"]
     rows = {row[0]: row[1:] for row in relation.fetchall()}
     assert set(rows) == {function.name for function in functions()}
     assert rows["sufficiency_mask"][0] == (
         "sufficiency_mask(tbl, conf, alpha := NULL, level := NULL, nonconf := NULL, strata := NULL, key := NULL, "
         "seed := NULL, on_null := 'error', round := false, drop := NULL)"
     )
-    for name, (signature, description, reference) in rows.items():
+    for name, (signature, description, reference, kind) in rows.items():
         assert signature.startswith(f"{name}(")
         assert len(description) > 20
-        if name.endswith("_mask"):
+        assert (kind == "mask") == (name in masks())
+        if name in masks():
             assert re.search(r"\b(19|20)\d\d\b", reference)
 
 

@@ -9,10 +9,11 @@ import duckdb
 import pytest
 
 import ppduck
-from ppduck.call.registry import functions
+from ppduck.call import registry
+from ppduck.call.registry import function_named, functions, masks, presented
 from ppduck.errors import PpduckWarning
-from ppduck.guide import examples
-from ppduck.guide.help import COLUMNS, presented
+from ppduck.guide.demo import DEMO
+from ppduck.guide.examples import EXAMPLES, example_of
 from tests.conftest import SECRET
 
 WARNS = {"rr_classifier_check"}  # which is its work
@@ -21,7 +22,7 @@ WARNS = {"rr_classifier_check"}  # which is its work
 @pytest.fixture(scope="module")
 def demo() -> Iterator[duckdb.DuckDBPyConnection]:
     with ppduck.connect(secret=SECRET) as con:
-        con.execute(examples.DEMO)
+        con.execute(DEMO)
         yield con
 
 
@@ -35,7 +36,7 @@ def section(rows: list[tuple[str | None, ...]], name: str) -> list[str | None]:
 
 def test_help_for_a_mask(demo: duckdb.DuckDBPyConnection) -> None:
     relation = demo.sql("FROM ppduck_help('egadp_mask')")
-    assert tuple(relation.columns) == COLUMNS == ("section", "name", "description", "default_value", "takes")
+    assert relation.columns == ["section", "name", "description", "default_value", "takes"]
     rows = relation.fetchall()
     assert list(dict.fromkeys(row[0] for row in rows)) == [
         *("signature", "summary", "parameter", "guarantee", "not guaranteed", "reference", "example"),
@@ -54,7 +55,7 @@ def test_help_for_a_mask(demo: duckdb.DuckDBPyConnection) -> None:
     explained = demo.execute("SELECT role, note FROM mask_explain('egadp_mask', 'customers', conf=['x1'])").fetchall()
     assert section(rows, "guarantee") == [note for role, note in explained if role == "guaranteed"]
     assert section(rows, "not guaranteed") == [note for role, note in explained if role == "not guaranteed"]
-    assert section(rows, "example") == [examples.EXAMPLES["egadp_mask"]]
+    assert section(rows, "example") == [function_named("egadp_mask").example]
 
 
 def test_help_for_a_randomizing_mask(demo: duckdb.DuckDBPyConnection) -> None:
@@ -83,7 +84,7 @@ def test_the_plain_mask_promises_what_the_other_does_but_for_null_and_by(demo: d
 
 def test_a_function_that_masks_nothing_promises_nothing(demo: duckdb.DuckDBPyConnection) -> None:
     rows = told(demo, "k_anonymity")
-    assert {row[0] for row in rows} == {"signature", "summary", "parameter", "reference", "example"}
+    assert {row[0] for row in rows} == {"signature", "summary", "parameter", "result", "reference", "example"}
     assert ("parameter", "k", "the size that no group may fall below", "NULL", "a whole number of at least 1") in rows
 
 
@@ -94,12 +95,13 @@ def test_every_function_is_told_whole(demo: duckdb.DuckDBPyConnection, function:
     assert section(rows, "summary") == [function.summary]
     assert [row[1] for row in rows if row[0] == "parameter"] == [p.name for p in function.parameters]
     assert [row for row in rows if row[0] == "parameter" and not row[4]] == [], "a reader says what it takes: reader()"
-    assert len(section(rows, "example")) == 1, "an example belongs into ppduck/assess/examples.py"
+    assert section(rows, "result") == [result.meaning for result in function.results]
+    assert section(rows, "example") == [example_of(function)]
 
 
-@pytest.mark.parametrize("name", examples.EXAMPLES)
+@pytest.mark.parametrize("name", [function.name for function in functions()])
 def test_every_example_runs(demo: duckdb.DuckDBPyConnection, name: str) -> None:
-    statement = examples.EXAMPLES[name]
+    statement = example_of(function_named(name))
     assert f"{name}(" in statement
     assert "\n" not in statement
     demo.execute("BEGIN")  # what it makes goes again
@@ -114,7 +116,17 @@ def test_every_example_runs(demo: duckdb.DuckDBPyConnection, name: str) -> None:
 
 
 def test_examples_are_of_functions_that_exist() -> None:
-    assert set(examples.EXAMPLES) == {function.name for function in functions()}
+    """And none is written twice, once a function brings its own."""
+    own = {function.name: function.example for function in functions()}
+    assert [name for name, statement in EXAMPLES.items() if own[name] not in ("", statement)] == []
+
+
+@pytest.mark.parametrize("function", [each for each in functions() if each.results], ids=lambda function: function.name)
+def test_results_are_those_of_the_example(demo: duckdb.DuckDBPyConnection, function: registry.Function) -> None:
+    """Columns of the table itself may stand beside them."""
+    described = {row[0]: row[1] for row in demo.execute(f"DESCRIBE {example_of(function)}").fetchall()}
+    declared = {result.name: result.type for result in function.results}
+    assert {name: described.get(name) for name in declared} == declared
 
 
 def test_without_a_name_all_are_listed(demo: duckdb.DuckDBPyConnection) -> None:
@@ -123,7 +135,7 @@ def test_without_a_name_all_are_listed(demo: duckdb.DuckDBPyConnection) -> None:
     rows = relation.fetchall()
     assert {row[0] for row in rows} == {"function"}
     assert [row[1:3] for row in rows] == [(function.name, function.summary) for function in presented()]
-    assert rows[0][1] == "egadp_mask"
+    assert rows[0][1] in masks()
 
 
 @pytest.mark.parametrize(

@@ -6,49 +6,39 @@ import duckdb
 import numpy as np
 import pytest
 
+from ppduck.call.guarantees import Promise
 from ppduck.call.numeric_mask import NumericMask
-from ppduck.call.registry import functions
 from tests.laws import assert_same_moments, insert, matrix, random_table, residuals
+from tests.registered import masks_of_numbers, more, takes, usual_call
 
 pytestmark = pytest.mark.core
 
-MASKS = [function.name for function in functions() if isinstance(function, NumericMask)]
-EXACT = ["egadp_mask", "ipso_mask", "nm_egadp_mask", "sufficiency_mask"]
+OF_NUMBERS = {mask.name: mask for mask in masks_of_numbers()}
+MASKS = list(OF_NUMBERS)
+
+
+def that(promise: Promise) -> list[str]:
+    """The masks that promise this."""
+    return [name for name, mask in OF_NUMBERS.items() if mask.promises(promise, usual_call(mask))]
+
+
+EXACT = that(Promise.MOMENTS)
+PERMUTING = that(Promise.VALUES)
+REFUSES_NULL = that(Promise.ALIKE_ROWS)  # a group's mean over fewer than k values would hide less
 # Masks whose values may by chance be the originals, a few in a thousand rows.
-ON_QUANTILES = ["cgadp_mask", "microaggregate_mask", "onn_mask", "rank_swap_mask", "shuffle_mask"]
-PERMUTING = ["rank_swap_mask", "shuffle_mask"]
-REFUSES_NULL = ["microaggregate_mask"]
-# Masks that look at conf only, of which some know no nonconf.
-OF_CONF_ONLY = ["kim_mask", "microaggregate_mask", "noise_mask", "onn_mask", "rank_swap_mask"]
-WITHOUT_NONCONF = ["microaggregate_mask", "onn_mask", "rank_swap_mask"]
-NEEDS = {
-    "noise_mask": ", level=0.1",
-    "kim_mask": ", level=0.1",
-    "microaggregate_mask": ", k=5",
-    "rank_swap_mask": ", reach=10",
-    "sufficiency_mask": ", alpha=0.5",
-}
+ON_QUANTILES = {*PERMUTING, *that(Promise.RANGE), *that(Promise.DISTRIBUTION), *that(Promise.NEARBY)}
 
 
-def call(mask: str, table: str = "customers", conf: str = "['x1', 'x2']", more: str = "") -> str:
-    return f"{mask}('{table}', conf={conf}{NEEDS.get(mask, '')}{more})"
+def call(mask: str, table: str = "customers", conf: str = "['x1', 'x2']", with_: str = "") -> str:
+    return f"{mask}('{table}', conf={conf}{more(OF_NUMBERS[mask])}{with_})"
 
 
-def test_every_mask_of_numbers_is_here() -> None:
-    assert MASKS == [
-        "cgadp_mask",
-        "egadp_mask",
-        "gadp_mask",
-        "ipso_mask",
-        "kim_mask",
-        "microaggregate_mask",
-        "nm_egadp_mask",
-        "noise_mask",
-        "onn_mask",
-        "rank_swap_mask",
-        "shuffle_mask",
-        "sufficiency_mask",
-    ]
+def test_there_are_masks_of_every_kind() -> None:
+    assert MASKS
+    assert EXACT
+    assert PERMUTING
+    assert set(EXACT).isdisjoint(PERMUTING)
+    assert all(isinstance(mask, NumericMask) and mask.explain is not None for mask in OF_NUMBERS.values())
 
 
 def assert_changed(mask: str, apart: np.ndarray) -> None:
@@ -86,7 +76,7 @@ def test_the_named_column_is_masked_where_names_differ_by_an_umlaut(con: duckdb.
 
 @pytest.mark.parametrize("mask", MASKS)
 def test_drop_leaves_columns_out(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
-    released = customers.sql(f"FROM {call(mask, more=', drop=[name, id]')}")
+    released = customers.sql(f"FROM {call(mask, with_=', drop=[name, id]')}")
     assert released.columns == ["s1", "s2", "member", "region", "x1", "x2"]
 
 
@@ -121,7 +111,7 @@ def test_the_same_rows_from_one_thread_or_two_in_any_order_at_any_time(
     results = []
     for threads, table in ((1, "t"), (2, "t"), (2, "t"), (2, "shuffled")):
         con.execute(f"SET threads = {threads}")
-        results.append(matrix(con, f"SELECT x1, x2 FROM {call(mask, table, more=', key=id')} ORDER BY id"))
+        results.append(matrix(con, f"SELECT x1, x2 FROM {call(mask, table, with_=', key=id')} ORDER BY id"))
     for other in results[1:]:
         np.testing.assert_allclose(results[0], other, rtol=1e-9, atol=1e-9)
 
@@ -130,7 +120,7 @@ def test_the_same_rows_from_one_thread_or_two_in_any_order_at_any_time(
 def test_by_keeps_every_group_and_the_union(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
     customers.execute("CREATE TABLE t AS SELECT *, if(id % 7 < 2, NULL, id % 7 < 5) AS part FROM customers")
     query = "SELECT s1, s2, x1, x2 FROM {} WHERE {} ORDER BY id"
-    released = call(mask, "t", more=", key=id, nonconf=[s1, s2], strata=['region', part]")
+    released = call(mask, "t", with_=", key=id, nonconf=[s1, s2], strata=['region', part]")
     groups = ["true"] + [
         f"region = '{r}' AND part IS NOT DISTINCT FROM {p}" for r in ("east", "west") for p in ("true", "NULL")
     ]
@@ -151,7 +141,8 @@ def test_integers_and_decimals_come_back_rounded_where_asked(con: duckdb.DuckDBP
         """
     )
     conf = "['tiny', 'big', 'money', 'real']"
-    if mask in PERMUTING:  # they are the originals, and there is nothing to round
+    if not takes(OF_NUMBERS[mask], "round"):
+        assert mask in PERMUTING  # they are the originals, and there is nothing to round
         assert con.sql(f"FROM {call(mask, 't', conf)}").types == con.sql("FROM t").types
         with pytest.raises(duckdb.InvalidInputException, match=f"{mask}: there is no parameter 'round'"):
             con.execute(f"FROM {call(mask, 't', conf, ', round=true')}")
@@ -186,33 +177,33 @@ def test_odd_names_work_everywhere(con: duckdb.DuckDBPyConnection, mask: str) ->
         return "[" + ", ".join("'" + names[i].replace("'", "''") + "'" for i in indices) + "]"
 
     table = '"my schema"."it\'\'s a ""table"'
-    nonconf = "" if mask in WITHOUT_NONCONF else f", nonconf={literal(2, 3)}"
-    conf, more = literal(0, 1), f"{nonconf}, drop={literal(4)}, key='key'"
-    released = con.sql(f"FROM {call(mask, table, conf, more)}")
+    nonconf = f", nonconf={literal(2, 3)}" if takes(OF_NUMBERS[mask], "nonconf") else ""
+    conf, others = literal(0, 1), f"{nonconf}, drop={literal(4)}, key='key'"
+    released = con.sql(f"FROM {call(mask, table, conf, others)}")
     assert released.columns == ["key", *names[:4], names[5]]
     assert len(released.fetchall()) == 300
     if mask in EXACT:
         used = ", ".join(quoted[:4])
         original = matrix(con, f'SELECT {used} FROM "my schema"."it\'s a ""table"')
-        assert_same_moments(original, matrix(con, f"SELECT {used} FROM {call(mask, table, conf, more)}"))
+        assert_same_moments(original, matrix(con, f"SELECT {used} FROM {call(mask, table, conf, others)}"))
 
 
 @pytest.mark.parametrize("mask", MASKS)
 def test_on_null_drop_and_mean(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
     customers.execute("UPDATE customers SET s1 = NULL WHERE id % 20 = 0")
-    if mask in WITHOUT_NONCONF:
+    if not takes(OF_NUMBERS[mask], "on_null"):
         with pytest.raises(duckdb.InvalidInputException, match="there is no parameter 'on_null'"):
-            customers.execute(f"FROM {call(mask, more=', on_null=drop')}")
+            customers.execute(f"FROM {call(mask, with_=', on_null=drop')}")
         return
-    if mask not in OF_CONF_ONLY:
+    if OF_NUMBERS[mask].reads_s:
         with pytest.raises(
             duckdb.InvalidInputException, match=r'nonconf column "s1" has NULL in 50 of 1000 rows\. Leave'
         ):
             customers.execute(f"FROM {call(mask)}")
-        dropped = customers.execute(f"SELECT count(*), count(s1) FROM {call(mask, more=', on_null=drop')}").fetchone()
+        dropped = customers.execute(f"SELECT count(*), count(s1) FROM {call(mask, with_=', on_null=drop')}").fetchone()
         assert dropped == (950, 950)
     kept = customers.execute(
-        f"SELECT count(*), count(s1), count(x1) FROM {call(mask, more=', on_null=mean')}"
+        f"SELECT count(*), count(s1), count(x1) FROM {call(mask, with_=', on_null=mean')}"
     ).fetchone()
     assert kept == (1000, 950, 1000)
 
@@ -242,9 +233,7 @@ def test_a_missing_value_counts_as_average(con: duckdb.DuckDBPyConnection) -> No
 
 @pytest.mark.parametrize("mask", MASKS)
 def test_what_is_known_about_extremes_is_told(customers: duckdb.DuckDBPyConnection, mask: str) -> None:
-    explained = call("mask_explain").removeprefix("mask_explain(")
-    query = (
-        f"SELECT note FROM mask_explain('{mask}', {explained[:-1]}{NEEDS.get(mask, '')}) WHERE role = 'not guaranteed'"
-    )
+    told = call(mask).removeprefix(f"{mask}(")
+    query = f"SELECT note FROM mask_explain('{mask}', {told} WHERE role = 'not guaranteed'"
     notes = [note for (note,) in customers.execute(query).fetchall()]
     assert any("secrecy of" in note and "extremes" in note for note in notes), notes

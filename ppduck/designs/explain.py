@@ -7,20 +7,24 @@ from functools import reduce
 import numpy as np
 
 from ppduck.call.guarantees import Promise
+from ppduck.catalogue.tables import Catalog
 from ppduck.designs import promises
 from ppduck.designs.design import Attribute
-from ppduck.designs.mechanism import Randomization
+from ppduck.designs.mechanism import Randomization, RandomizingCall, RandomizingMask, resolve
 from ppduck.kernels.privacy import Privacy, privacy_of
-from ppduck.masks import rr
-
-Row = tuple[str | None, str, str]
-
-_BY_DEFAULT = rr.RrMaskCall(tbl="")
-KEPT = tuple(str(each) for each in promises.KEEPS if each.when(_BY_DEFAULT))
-LOST = tuple(str(each) for each in promises.LOSES if each.when(_BY_DEFAULT))
+from ppduck.query import tree as sql
+from ppduck.stages.explain import ROW, Row, noise_key, table
 
 
-def rows(call: Randomization) -> list[Row]:
+def explained(mask: RandomizingMask, catalog: Catalog, call: RandomizingCall) -> sql.Expr:
+    found = resolve(mask.name, catalog, call)
+    shared = "NOT unique; " + ("rr_mask and pram_mask refuse it" if found.key else "equal rows are numbered")
+    named = [column.name for column in found.key]
+    content = "the whole row, and which of equal rows it is"
+    return sql.union_all([table(_rows(found)), noise_key(found.source, named, content, [sql.column(ROW)], shared)])
+
+
+def _rows(call: Randomization) -> list[Row]:
     designs = {attribute.name: attribute for attribute in call.attributes}
     names = [column.name for column in call.source.columns] if call.source.columns else list(designs)
     found: list[Row] = []

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ppduck.call import arguments
+from ppduck.call.linear_mask import LinearMask
 from ppduck.call.numeric_mask import NumericCall
 from ppduck.call.parameters import fixed, parameter, parameters
 from ppduck.call.registry import Result
 from ppduck.call.roles import assign
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
-from ppduck.masks import nm_egadp
 from ppduck.query import tree as sql
 from ppduck.runtime.spec import MaskSpec
 from ppduck.stages.look import look, specification
@@ -50,11 +50,13 @@ class RelationPlan:
     sample_size: int
 
     @classmethod
-    def of(cls, name: str, catalog: Catalog, call: LookCall, sample_size: int = SAMPLE_SIZE) -> RelationPlan:
-        """The plan of one call; messages come under the name of the function that asks."""
+    def of(
+        cls, name: str, of: LinearMask, catalog: Catalog, call: LookCall, sample_size: int = SAMPLE_SIZE
+    ) -> RelationPlan:
+        """The plan of one call, for a mask; messages come under the name of the function that asks."""
         roles = assign(name, catalog, call)
         # Nothing is released, and nothing promised.
-        mask = replace(nm_egadp.MASK, name=name, takes=type(call), keeps=(), weighs_x=lambda call: "all")
+        mask = replace(of, name=name, takes=type(call), keeps=(), weighs_x=lambda call: "all")
         return cls(Masking(mask, roles, call), sample_size)
 
     @cached_property

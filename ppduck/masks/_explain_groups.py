@@ -7,12 +7,17 @@ from typing import Any
 
 from ppduck.catalogue.tables import Catalog
 from ppduck.masks._quasi import GroupingMask, Named
+from ppduck.query import tree as sql
+from ppduck.stages.explain import Row, promised, table
 
-Row = tuple[str | None, str, str]
+
+def explained(mask: GroupingMask, catalog: Catalog, given: dict[str, Any]) -> sql.Expr:
+    mask.plan(catalog, given)  # whatever the mask would refuse while planning, refuse here too
+    return table(_rows(mask, catalog, given))
 
 
-def rows(mask: GroupingMask, catalog: Catalog, given: dict[str, Any]) -> list[Row]:
-    """A row a column, then the promises; what the mask would refuse is refused before."""
+def _rows(mask: GroupingMask, catalog: Catalog, given: dict[str, Any]) -> list[Row]:
+    """A row a column, then the promises."""
     named = Named(mask.name, catalog, given)
     places = {
         parameter: [column.name for column in named.columns(parameter)]
@@ -22,8 +27,7 @@ def rows(mask: GroupingMask, catalog: Catalog, given: dict[str, Any]) -> list[Ro
     known = named.source.columns
     names = [column.name for column in known] if known else list(dict.fromkeys(chain(*places.values())))
     found: list[Row] = [(name, *mask.becomes(name, places, given)) for name in names]
-    found += [(None, "guaranteed", str(text)) for text in mask.keeps]
-    found += [(None, "not guaranteed", str(text)) for text in mask.loses]
+    found += promised(mask)
     if "seed" in given:
         found.append((None, "not guaranteed", "protection: seeded chance can be made again by anybody; for tests only"))
     return found

@@ -12,16 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from ppduck.call.linear_mask import LinearMask
+from ppduck.call.numeric_mask import NumericCall
+from ppduck.call.parameters import parameters_of
 from ppduck.call.registry import Result
 from ppduck.call.udf import Unsigned, rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.kernels.assumptions import check
 from ppduck.kernels.threads import one_thread
-from ppduck.measures.relation_plan import STRATUM, LookCall, RelationPlan
 from ppduck.query import tree as sql
 from ppduck.runtime.relation import Training, model_of
 from ppduck.runtime.spec import MaskSpec
+from ppduck.stages import explain
 from ppduck.stages.relation import MODEL, MODELS, TRAINING
+from ppduck.stages.relation_plan import STRATUM, LookCall, RelationPlan
 
 RESULTS = (
     Result("column_name", "VARCHAR", "the conf columns"),
@@ -37,9 +41,14 @@ class Modelled(Training):
     model: Unsigned
 
 
-def explained(name: str, catalog: Catalog, call: LookCall) -> sql.Expr:
-    """A SELECT of (column, role, note), one row an assumption and column."""
-    found = RelationPlan.of(name, catalog, call)
+def explained(mask: LinearMask, catalog: Catalog, call: NumericCall) -> sql.Expr:
+    return sql.union_all([explain.explained(mask, catalog, call), _assumptions(mask, catalog, call)])
+
+
+def _assumptions(mask: LinearMask, catalog: Catalog, call: NumericCall) -> sql.Expr:
+    """One row an assumption and column."""
+    shared = {each.name: getattr(call, each.name) for each in parameters_of(LookCall)}
+    found = RelationPlan.of(mask.name, mask, catalog, LookCall(**shared))
     told = {"sample": sql.column("_pp_sample", TRAINING), "model": sql.column(MODEL, MODELS)}
     rows = found.answer(found.training(), UDF, [MODELS, TRAINING], told, RESULTS)
     note: sql.Expr = sql.column("note")
