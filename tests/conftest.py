@@ -10,8 +10,20 @@ import duckdb
 import pytest
 
 import ppduck
+from ppduck.call import registry
 
 SECRET = "correct horse battery staple"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--discover", action="append", default=[], metavar="PACKAGE", help="a package of functions to test as ppduck's"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for package in config.getoption("--discover"):
+        registry.discover(package)
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,222 @@
+"""A new mask is one file, and a new measure is one: whatever speaks of functions finds them.
+
+The files lie in a package of somebody's own, as they would lie in ppduck/masks and ppduck/measures.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = "own_functions"
+
+MASK = '''
+"""Y = x̄ + √(1 - share)·(X - x̄) + √share·e, with e of the covariance of X: covariances are kept on average."""
+
+import numpy as np
+
+from ppduck.call.arguments import number
+from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.linear_mask import Request
+from ppduck.call.numeric_mask import NumericCall
+from ppduck.call.parameters import parameter, parameters
+from ppduck.call.ranges import Range
+from ppduck.call.registry import register
+from ppduck.kernels.linear import Blocks, LinearForm, root
+from ppduck.stages.linear import linear_mask
+
+
+@parameters
+class BlendCall(NumericCall):
+    share: float = parameter(number(Range(0.01, 1)), "how much of each variance is noise", 0.5)
+
+
+def solve(blocks: Blocks, request: Request) -> LinearForm:
+    on_x, on_v = np.eye(blocks.q) * np.sqrt(1 - request.call.share), root(blocks.xx) * np.sqrt(request.call.share)
+    return blocks.form(np.zeros((0, blocks.q)), on_x, on_v)
+
+
+MASK = register(
+    linear_mask(
+        "blend_mask",
+        BlendCall,
+        solve=solve,
+        summary="Blends values with noise that is correlated as they are; covariances are kept on average.",
+        reference="Kim & Winkler 2003, Research Report Series (Statistics 2003-1)",
+        keeps=(Guarantee(Promise.MOMENTS_ON_AVERAGE, "means and covariances of conf are kept on average"),),
+        loses=(Loss("relations with other columns shrink"), Loss("secrecy of extremes: they stay far out")),
+        example="FROM blend_mask('customers', conf=['x1','x2'], share=0.4, key='id')",
+        reads_s=False,
+        reads_x="own",
+        reads_v="all",
+        needs_noise=lambda call: True,
+        asked=lambda call: True,
+    )
+)
+'''
+
+MEASURE = '''
+"""missing_values(): how many values of each column are NULL."""
+
+from collections.abc import Sequence
+
+from ppduck.call import arguments
+from ppduck.call.parameters import Call, parameter, parameters
+from ppduck.call.registry import Function, Kind, Result, register
+from ppduck.call.roles import resolve_columns
+from ppduck.errors import Faults
+from ppduck.query import aggregates
+from ppduck.query import tree as sql
+
+NAME = "missing_values"
+
+
+@parameters
+class MissingCall(Call):
+    tbl: str = arguments.TABLE
+    columns: Sequence[str] = parameter(arguments.columns, "the columns to count in")
+
+
+def plan(catalog, call):
+    source = catalog.source(NAME, call.tbl)
+    faults = Faults(NAME, source.label)
+    columns = resolve_columns(faults, source, "columns", call.columns)
+    faults.raise_if_any()
+    return sql.union_all([_counted(source, column.name) for column in columns])
+
+
+def _counted(source, name):
+    missing = sql.named(sql.minus(aggregates.rows(), sql.call("count", sql.column(name))), "missing")
+    return sql.query([sql.named(sql.text(name), "column_name"), missing], sql.source(source.sql, "_pp_counted"))
+
+
+FUNCTION = register(
+    Function(
+        NAME,
+        MissingCall,
+        plan,
+        "How many values of each column are NULL.",
+        "",
+        kind=Kind.MEASURE,
+        results=(
+            Result("column_name", "VARCHAR", "the column"),
+            Result("missing", "BIGINT", "how many of its values are NULL"),
+        ),
+        example="FROM missing_values('customers', ['x1','region'])",
+    )
+)
+'''
+
+ASKED = f'''
+import json
+import ppduck
+from ppduck.call import registry
+from ppduck.dbt.rules import masks, read_rule
+from ppduck.guide.demo import DEMO
+from ppduck.help import markdown, page
+
+registry.discover("{PACKAGE}")
+con = ppduck.connect(secret="correct horse battery staple")
+con.execute(DEMO)
+rows = lambda query: con.execute(query).fetchall()
+refused = ""
+try:
+    con.execute("FROM blend_mask('customers', conf=['x1'], share=2)")
+except Exception as error:
+    refused = str(error)
+print(json.dumps({{
+    "masked": rows("SELECT count(*), count(DISTINCT x1) FROM blend_mask('customers', conf=['x1','x2'], key='id')"),
+    "measured": rows(registry.function_named("missing_values").example),
+    "refused": refused,
+    "explained": rows("FROM mask_explain('blend_mask', 'customers', conf=['x1'], share=0.3, key='id')"),
+    "help": rows("SELECT section, name, description FROM ppduck_help('blend_mask')"),
+    "told": rows("SELECT name, description, takes FROM ppduck_help('missing_values') WHERE section = 'result'"),
+    "functions": rows("SELECT name, kind FROM ppduck_functions() WHERE name IN ('blend_mask', 'missing_values')"),
+    "overview": [name for name, in rows("SELECT name FROM ppduck_help()")],
+    "page": page("blend_mask"),
+    "table": markdown(),
+    "rule": read_rule("m", {{"mask": "blend", "conf": ["x1"], "share": 0.3}}, {{}}).statement("t"),
+    "masks": list(masks()),
+}}))
+'''
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package, which nobody else's tests see."""
+    folder = tmp_path_factory.mktemp("somewhere")
+    (folder / PACKAGE).mkdir()
+    for name, text in {"__init__": "", "blend": MASK, "missing_values": MEASURE}.items():
+        (folder / PACKAGE / f"{name}.py").write_text(text.lstrip(), encoding="utf-8")
+    return folder
+
+
+def run(package: Path, *arguments: str) -> str:
+    paths = os.pathsep.join([str(package), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=900,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONUTF8": "1"},
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def told(package: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(package, "-c", ASKED).splitlines()[-1])
+    return found
+
+
+def test_sql_calls_them(told: dict[str, Any]) -> None:
+    assert told["masked"] == [[400, 400]]
+    assert told["measured"] == [["x1", 0], ["region", 0]]
+    assert "blend_mask: share must be from 0.01 to 1, got 2." in told["refused"]
+
+
+def test_help_tells_them(told: dict[str, Any]) -> None:
+    sections = {section for section, _, _ in told["help"]}
+    assert sections == {
+        *("signature", "summary", "parameter", "guarantee", "not guaranteed", "reference", "example"),
+    }
+    assert ["parameter", "share", "how much of each variance is noise"] in told["help"]
+    assert told["told"] == [
+        ["column_name", "the column", "VARCHAR"],
+        ["missing", "how many of its values are NULL", "BIGINT"],
+    ]
+    assert sorted(told["functions"]) == [["blend_mask", "mask"], ["missing_values", "measure"]]
+    assert told["overview"][-2:] == ["blend_mask", "missing_values"]
+    assert "share := 0.5" in told["page"]
+    assert "| `missing_values` | How many values of each column are NULL. |" in told["table"]
+
+
+def test_mask_explain_explains_the_mask(told: dict[str, Any]) -> None:
+    notes = {(column, role): note for column, role, note in told["explained"] if column}
+    assert notes["x1", "confidential"] == "replaced by its masked value, as DOUBLE; NULL stays NULL"
+    assert notes["id", "key"] == "noise key: named as key; 400 values in 400 rows: unique"
+    assert [None, "guaranteed", "means and covariances of conf are kept on average"] in told["explained"]
+
+
+def test_dbt_knows_the_mask(told: dict[str, Any]) -> None:
+    assert "blend" in told["masks"]
+    assert told["rule"] == "select * from blend_mask('t', conf := ['x1'], share := 0.3)"
+
+
+def test_the_contract_of_masks_holds_for_it(package: Path) -> None:
+    ran = run(
+        package, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "--discover", PACKAGE,
+        "tests/masks/test_contract.py", "tests/guide/test_explain.py", "-k", "blend_mask",
+    )  # fmt: skip
+    assert " passed" in ran
+    assert int(ran.rsplit(" passed", 1)[0].split()[-1]) >= 9, ran[-500:]
