@@ -1,11 +1,17 @@
-"""Imports point down only, and only the extension and the ways in know DuckDB."""
+"""Imports point down only and go round nowhere; only the extension and the ways in know DuckDB."""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import ppduck
+from ppduck.call.registry import ROOMS
 
 ROOT = Path(ppduck.__file__).parent
 # From the ground up; a module may import its own layer and those before it.
@@ -28,52 +34,126 @@ LAYERS = [
     ("compare", "dbt", "help", "shell", "where"),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+# Who may import by a name that is no import statement, and why.
+BY_NAME = {
+    "call/registry.py": "finds the functions of the rooms, which are above it",
+    "libraries.py": "imports what takes long when it is used",
+    "shell/command.py": "has subcommands that need packages which others do without",
+}
+# Who may ask DuckDB's catalogue beside ppduck/catalogue, and why.
+CATALOGUE_FUNCTION = re.compile(r"\b(duckdb_[a-z]+|pragma_\w+)\(|\binformation_schema\.")
+ASKS_CATALOGUE = {
+    "shell/names.py": "completes the names that its own connection knows",
+    "shell/dots.py": "lists the tables of its own connection as they are",
+}
 
 
-def modules() -> list[Path]:
-    return sorted(ROOT.rglob("*.py"))
+def modules() -> dict[str, Path]:
+    """Every file by its dotted name."""
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
 
 
-def layer_of(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+MODULES = modules()
+
+
+def layer_of(module: str) -> str:
+    return "__init__" if module == "ppduck" else module.split(".")[1]
+
+
+def place(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
 
 
 def imported(path: Path) -> set[str]:
-    """Every module that a file imports, by its dotted name."""
+    """Every module that a file imports, by its dotted name; of ppduck, the module that a name comes from."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide the layer"
-            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+            module = node.module or ""
+            for alias in node.names:
+                inner = f"{module}.{alias.name}"
+                found.add(inner if inner in MODULES else module)
     return found
 
 
+def own_imports(path: Path) -> set[str]:
+    return {name for name in imported(path) if name.split(".")[0] == "ppduck"}
+
+
 def test_every_module_has_a_layer() -> None:
-    assert {layer_of(path) for path in modules()} == set(LEVEL)
+    assert {layer_of(module) for module in MODULES} == set(LEVEL)
+    assert [layer_of(room) for room in ROOMS] == sorted(map(layer_of, ROOMS), key=LEVEL.__getitem__)
 
 
-def test_imports_point_down() -> None:
-    for path in modules():
-        own = LEVEL[layer_of(path)]
-        for name in imported(path):
-            parts = name.split(".")
-            if parts[0] != "ppduck" or len(parts) < 2 or parts[1] not in LEVEL:
-                continue
-            assert LEVEL[parts[1]] <= own, f"{path.relative_to(ROOT)} imports {name}, which is above it"
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_down(module: str) -> None:
+    for name in own_imports(MODULES[module]):
+        assert name in MODULES, f"{module} imports {name}, which there is not"
+        assert LEVEL[layer_of(name)] <= LEVEL[layer_of(module)], f"{module} imports {name}, which is above it"
+
+
+def test_no_import_goes_round() -> None:
+    packages = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+    graph = {module: own_imports(path) - {module} for module, path in MODULES.items() if module not in packages}
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the modules
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_private_modules_stay_in_their_package(module: str) -> None:
+    package = module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
+    for name in own_imports(MODULES[module]):
+        home, _, last = name.rpartition(".")
+        assert not last.startswith("_") or home == package, f"{module} imports {name}, which is {home}'s own"
+
+
+def test_who_imports_by_name() -> None:
+    users = {place(path) for path in MODULES.values() if any(_calls(path, {"import_module", "__import__", "exec"}))}
+    assert users == set(BY_NAME)
+
+
+def _calls(path: Path, names: set[str]) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in names:
+                yield called
+
+
+def test_who_asks_duckdbs_catalogue() -> None:
+    users = {place(path) for path in MODULES.values() if any(map(CATALOGUE_FUNCTION.search, _texts(path)))}
+    assert {user for user in users if not user.startswith("catalogue/")} == set(ASKS_CATALOGUE)
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """The strings of a file that are no documentation."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
+            yield node.value
 
 
 def test_only_the_extension_and_the_ways_in_import_duckdb() -> None:
-    users = {layer_of(path) for path in modules() if "duckdb" in {name.split(".")[0] for name in imported(path)}}
+    users = {layer_of(module) for module, path in MODULES.items() if _packages(path) & {"duckdb"}}
     assert users <= {"compare", "dbt", "extension", "shell"}
 
 
 def test_kernels_know_no_sql() -> None:
-    for path in (ROOT / "kernels").glob("*.py"):
-        assert not {"duckdb", "sqlglot", "pyarrow"} & {name.split(".")[0] for name in imported(path)}
+    for module, path in MODULES.items():
+        assert layer_of(module) != "kernels" or not _packages(path) & {"duckdb", "sqlglot", "pyarrow"}, module
+
+
+def _packages(path: Path) -> set[str]:
+    return {name.split(".")[0] for name in imported(path)}
 
 
 def test_a_room_is_not_a_hall() -> None:
-    for path in modules():
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, f"{path.name} should become two files"
+    for module, path in MODULES.items():
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, f"{module} should become two files"

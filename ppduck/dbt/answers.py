@@ -15,6 +15,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from ppduck.catalogue.functions import sees_function
 from ppduck.dbt.copies import copies
 from ppduck.dbt.project import Project, has_rule, rule_of, rules_of
 from ppduck.dbt.rules import Rule, literal
@@ -22,7 +23,6 @@ from ppduck.errors import Faults, PpduckError, quoted
 from ppduck.gate import release_check
 from ppduck.measures import moments_check
 from ppduck.query import tree as sql
-from ppduck.query.whole_names import qualified
 from ppduck.values import folded
 
 FUNCTION = "ppduck_dbt"
@@ -34,8 +34,7 @@ _PLAIN_NAMES = re.compile(r'"[a-z_][a-z0-9_]*"(\."[a-z_][a-z0-9_]*")*')
 
 def register(con: duckdb.DuckDBPyConnection) -> None:
     """Adds the function to a database, once: another connection may have added it."""
-    query = "SELECT count(*) FROM duckdb_functions() WHERE database_name = 'system' AND function_name = ?"
-    if con.execute(qualified(query), [FUNCTION]).fetchall() == [(0,)]:
+    if not sees_function(con, FUNCTION, "system"):
         create: Any = con.create_function  # its stubs know the types only as enumerations
         create(FUNCTION, answer, ["VARCHAR", "VARCHAR"], "VARCHAR", null_handling="special")
 

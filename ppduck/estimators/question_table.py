@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sqlglot import exp
 
+from ppduck.catalogue.functions import kind_of_function
 from ppduck.catalogue.tables import Catalog, Column, Source
 from ppduck.designs.conditioning import is_invertible
 from ppduck.designs.design import MOST_LEVELS, Attribute, DesignWords
@@ -98,16 +99,7 @@ class Known:
         return self.catalog.source(NAME, table).find(name)
 
     def kind_of(self, function: str) -> str | None:
-        query = "SELECT function_type, stability, internal FROM duckdb_functions() WHERE function_name = lower(?)"
-        found = self.catalog.reader.execute(query, [function]).fetchall()
-        if any(kind == "macro" and not internal for kind, _, internal in found):
-            return "macro"
-        if any(stability == "VOLATILE" for _, stability, _ in found):
-            return "volatile"
-        kinds = {kind for kind, _, _ in found}
-        return (
-            next((kind for kind in ("scalar", "macro", "aggregate", "table") if kind in kinds), None) if kinds else None
-        )
+        return kind_of_function(self.catalog.reader, function)
 
 
 def release_of(catalog: Catalog, asked: Asked, words: DesignWords, on_null: str | None) -> Release:

@@ -15,7 +15,7 @@ from typing import Any, cast
 import duckdb
 
 from ppduck.call.registry import functions
-from ppduck.catalogue.transaction import in_transaction, sees_function
+from ppduck.catalogue.functions import sees_function
 from ppduck.errors import PpduckError
 from ppduck.extension.planner import INSTANCE, Planner
 from ppduck.secret import given_secret
@@ -68,7 +68,7 @@ def load(con: duckdb.DuckDBPyConnection | ModuleType, secret: str | bytes | None
             _planners[planner.token] = planner
         elif given is not None:
             planner.set_secret(given)
-        if in_transaction(raw) and not sees_function(raw, INSTANCE):
+        if _in_transaction(raw) and not sees_function(raw, INSTANCE, "system"):
             raise PpduckError(
                 "ppduck.load: the open transaction cannot see what was added to the database; load before BEGIN."
             )
@@ -137,6 +137,12 @@ def _connection(given: Any, function: str) -> duckdb.DuckDBPyConnection:
             f"{type(given).__name__}. To open a database by its name, call ppduck.connect."
         )
     return raw
+
+
+def _in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether it has begun a transaction: without one, each statement has its own."""
+    first, second = (con.execute("SELECT system.main.txid_current()").fetchone() for _ in range(2))
+    return first == second
 
 
 def _planner_of(con: duckdb.DuckDBPyConnection) -> Planner | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ppduck.catalogue.tables import Catalog, Source
 from ppduck.errors import Faults, quoted
-from ppduck.masks._quasi import GROUP_ID
+from ppduck.masks.groups import GROUP_ID
 from ppduck.query import tree as sql
 
 GROUP_RISK, UNGENERALISED, ATTRIBUTE_RISK = "group_risk", "ungeneralised", "attribute_risk"

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from ppduck.catalogue.functions import sees_function
 from ppduck.errors import PpduckError, quoted
 from ppduck.gate import release_check
 from ppduck.query import tree as sql
-from ppduck.query.whole_names import qualified
 from ppduck.version import __version__
 
 Names = str | Sequence[str]
@@ -147,11 +147,7 @@ def release_verdict(
 
 def _refuse_unloaded(con: Connection) -> None:
     """Looked up in the catalogue, because a call that fails would abort an open transaction."""
-    query = (
-        "SELECT count(*) FROM duckdb_functions() "
-        f"WHERE database_name = 'temp' AND function_name = '{release_check.NAME}'"
-    )
-    if con.execute(qualified(query)).fetchall() == [(0,)]:
+    if not sees_function(con, release_check.NAME, "temp"):
         raise PpduckError(
             "ppduck: this connection does not know release_check; call ppduck.load(con) first. A cursor is a "
             "connection of its own and wants loading too."

@@ -15,8 +15,6 @@ from ppduck.catalogue.tables import Catalog, Column, Source
 from ppduck.errors import Faults, listed
 from ppduck.values import folded
 
-GROUP_ID = "group_id"
-
 QI = Parameter(
     "qi", arguments.columns, "the quasi-identifiers: columns that others may know of a person, such as ['age', 'zip']"
 )

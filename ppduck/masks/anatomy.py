@@ -29,7 +29,6 @@ from ppduck.kernels.anatomy import anatomized, largest_l
 from ppduck.kernels.noise import tweak_of
 from ppduck.masks._explain_groups import explained
 from ppduck.masks._quasi import (
-    GROUP_ID,
     INTERSECTED,
     OTHER_KNOWLEDGE,
     PRESENCE,
@@ -38,6 +37,7 @@ from ppduck.masks._quasi import (
     Named,
     at_least_two,
 )
+from ppduck.masks.groups import GROUP_ID
 from ppduck.query import aggregates, normals
 from ppduck.query import tree as sql
 from ppduck.runtime.group_lists import noise_of

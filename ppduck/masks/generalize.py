@@ -26,7 +26,8 @@ from ppduck.errors import Faults, quoted
 from ppduck.kernels import mondrian
 from ppduck.kernels.mondrian import Cells, Rule
 from ppduck.masks._explain_groups import explained
-from ppduck.masks._quasi import GROUP_ID, INTERSECTED, OTHER_KNOWLEDGE, QI, GroupingMask, Named, at_least_two
+from ppduck.masks._quasi import INTERSECTED, OTHER_KNOWLEDGE, QI, GroupingMask, Named, at_least_two
+from ppduck.masks.groups import GROUP_ID
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.values import Array
