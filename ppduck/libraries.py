@@ -1,18 +1,40 @@
 """Libraries that take long to import, imported when something of theirs is first used.
 
 One at a time: DuckDB calls Python in several threads, and two that import at once may see each other's half-made
-modules, where these import each other.
+modules, where these import each other. And each in a thread of its own: an interrupt reaches the main thread only, and
+would leave half a library behind, which cannot be imported again.
 """
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import threading
+from types import ModuleType
 from typing import Any
 
-_importing = threading.RLock()
-_of_duckdb: list[str] = ["pandas", "pyarrow.dataset"]
+_one_at_a_time = threading.Lock()
+_imported: dict[str, ModuleType | ImportError] = {}
+
+
+class _Import(threading.Thread):
+    def __init__(self, module: str) -> None:
+        super().__init__(name=f"ppduck imports {module}")
+        self._module = module
+
+    def run(self) -> None:
+        with _one_at_a_time:
+            try:
+                _imported[self._module] = importlib.import_module(self._module)
+            except ImportError as error:
+                _imported[self._module] = error
+
+
+def _library(module: str) -> ModuleType | ImportError:
+    if module not in _imported:
+        thread = _Import(module)
+        thread.start()
+        thread.join()
+    return _imported[module]
 
 
 class Later:
@@ -22,19 +44,18 @@ class Later:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        with _importing:
-            found = getattr(importlib.import_module(self._module), name)
+        library = _library(self._module)
+        if isinstance(library, ImportError):
+            raise library
+        found = getattr(library, name)
         setattr(self, name, found)  # from now on it is found without this function
         return found
 
 
 def import_what_duckdb_will() -> None:
     """Imports what DuckDB and pyarrow import at the first call of a function, in two worker threads at a time."""
-    with _importing:
-        while _of_duckdb:
-            with contextlib.suppress(ImportError):
-                importlib.import_module(_of_duckdb[-1])
-            _of_duckdb.pop()
+    for module in ("pandas", "pyarrow.dataset"):
+        _library(module)  # they do without it where it is missing
 
 
 linalg = Later("scipy.linalg")

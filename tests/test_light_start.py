@@ -51,15 +51,22 @@ def test_a_module_is_imported_when_an_attribute_is_asked_for() -> None:
         _ = later.nothing
 
 
+def test_a_module_that_is_missing_is_said_to_be() -> None:
+    with pytest.raises(ImportError, match="no_such_library"):
+        _ = libraries.Later("no_such_library").anything
+
+
 def test_threads_import_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     inside = threading.Semaphore(1)
 
     def watched(name: str) -> object:
+        assert threading.current_thread() is not threading.main_thread(), "an interrupt would leave half a module"
         assert inside.acquire(blocking=False), "two threads import at once"
         threading.Event().wait(0.01)
         inside.release()
         return threading
 
     monkeypatch.setattr(libraries.importlib, "import_module", watched)
+    monkeypatch.setattr(libraries, "_imported", {})
     with ThreadPoolExecutor(8) as pool:
         assert len(list(pool.map(lambda i: libraries.Later(f"module{i}").Lock, range(16)))) == 16

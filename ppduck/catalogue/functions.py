@@ -20,7 +20,8 @@ def sees_function(asked: Asked, name: str, database: Literal["system", "temp"]) 
         "SELECT count(*) > 0 FROM duckdb_functions() "
         f"WHERE database_name = '{database}' AND function_name = {sql.render(sql.text(name))}"
     )
-    return bool(asked.execute(qualified(query)).fetchone()[0])
+    [(seen,)] = asked.execute(qualified(query)).fetchall()  # to the end: DuckDB 2.0 waits for it
+    return bool(seen)
 
 
 def kind_of_function(asked: Asked, name: str) -> str | None:

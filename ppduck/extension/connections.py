@@ -141,7 +141,7 @@ def _connection(given: Any, function: str) -> duckdb.DuckDBPyConnection:
 
 def _in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
     """Whether it has begun a transaction: without one, each statement has its own."""
-    first, second = (con.execute("SELECT system.main.txid_current()").fetchone() for _ in range(2))
+    first, second = (con.execute("SELECT system.main.txid_current()").fetchall() for _ in range(2))
     return first == second
 
 
@@ -151,7 +151,7 @@ def _planner_of(con: duckdb.DuckDBPyConnection) -> Planner | None:
         return None
     with con.cursor() as cursor:
         try:
-            found = cursor.execute(f"SELECT system.main.{INSTANCE}()").fetchone()
+            [(token,)] = cursor.execute(f"SELECT system.main.{INSTANCE}()").fetchall()
         except duckdb.CatalogException:
             return None
-    return _planners[found[0]] if found else None
+    return _planners[token]
