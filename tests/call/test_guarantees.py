@@ -1,0 +1,22 @@
+"""A promise is asked for by its value; users read its sentence."""
+
+from __future__ import annotations
+
+from ppduck.call.guarantees import Guarantee, Loss, Promise, always
+from ppduck.call.parameters import Call
+from ppduck.call.registry import Function
+
+
+def test_a_promise_holds_for_the_calls_it_names() -> None:
+    exact = Guarantee(Promise.MOMENTS, "with variant 1: exact", lambda call: call == 1)
+    function = Function("f", Call, lambda catalog, call: "", "", "", keeps=(exact, "an old sentence"))
+    assert function.promises(Promise.MOMENTS, 1)
+    assert not function.promises(Promise.MOMENTS, 2)
+    assert not function.promises(Promise.VALUES, 1)
+
+
+def test_sentences() -> None:
+    kept, lost = Guarantee(Promise.VALUES, "the values"), Loss("the order")
+    assert (str(kept), str(lost)) == ("the values", "the order")
+    assert kept.when is lost.when is always
+    assert always(None)
