@@ -38,8 +38,9 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
         key = _key(call.source, named, "the whole row, and which of equal rows it is", [sql.column("_pp_row")], shared)
         return f"{sql.table_of(COLUMNS, explain_response.rows(call))} UNION ALL {key}"
     if isinstance(mask, GroupingMask):
-        mask.plan(catalog, own)  # whatever the mask would refuse while planning, refuse here too
-        return sql.table_of(COLUMNS, explain_groups.rows(mask, catalog, own))
+        grouped: Any = mask.takes(**own)  # type: ignore[operator]
+        mask.plan(catalog, grouped)  # whatever the mask would refuse while planning, refuse here too
+        return sql.table_of(COLUMNS, explain_groups.rows(mask, catalog, grouped))
     if isinstance(mask, PlainMacro):
         return _plain(mask, catalog, own)
     assert isinstance(mask, NumericMask)

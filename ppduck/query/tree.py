@@ -193,9 +193,12 @@ def query(
     group: Sequence[Expr] = (),
     order: Sequence[Expr] = (),
     limit: Expr | None = None,
+    distinct: bool = False,
 ) -> Expr:
     """One SELECT."""
     parts: dict[str, Any] = {"expressions": list(columns)}
+    if distinct:
+        parts["distinct"] = exp.Distinct()
     if rows is not None:
         parts |= {"from_": exp.From(this=rows.first), "joins": list(rows.joins)}
     if where is not None:

@@ -186,6 +186,17 @@ def quarter_of_range(mean: float | None, grid: float | None) -> float | None:
     return None if grid is None else grid * 4096
 
 
+def count_distinct(name: str, key: sql.Expr) -> Aggregate:
+    """How many distinct keys there are, exactly."""
+    whole = sql.call("count", exp.Distinct(expressions=[key.copy()]))
+    keys = sql.call("list", exp.Distinct(expressions=[key.copy()]))
+
+    def merge(found: Sequence[tuple[Any, ...]]) -> Any:
+        return len({each for (part,) in found for each in part or ()})
+
+    return Aggregate(name, whole, (keys,), merge, "distinct keys")
+
+
 def any_value(name: str, value: sql.Expr) -> Aggregate:
     """The value of some row: for what is the same in all of them."""
     whole = sql.call("any_value", value.copy())

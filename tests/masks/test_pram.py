@@ -8,6 +8,10 @@ import duckdb
 import numpy as np
 import pytest
 
+from tests.conftest import con
+
+__all__ = ["con"]  # one for each test: some leave a transaction open
+
 pytestmark = pytest.mark.core
 
 

@@ -13,6 +13,9 @@ from scipy.stats import chisquare
 import ppduck
 from ppduck.designs import mechanism
 from ppduck.values import Array
+from tests.conftest import con
+
+__all__ = ["con"]  # one for each test: some leave a transaction open
 
 pytestmark = pytest.mark.core
 
