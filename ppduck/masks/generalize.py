@@ -218,13 +218,13 @@ class _Generalization:
             return exp.null()
         if Column("", type_).is_numeric:
             # Should it be no number after all, its value must not end up in a message.
-            return exp.TryCast(this=value, to=exp.DataType.build("DOUBLE"))
+            return sql.tried(value, "DOUBLE")
         if type_:
             return sql.call("epoch", value)
         # Where the type is not known, no function of one type can be written.
         text = sql.cast(value, "VARCHAR")
-        number = exp.TryCast(this=text, to=exp.DataType.build("DOUBLE"))
-        time = exp.TryCast(this=text.copy(), to=exp.DataType.build("TIMESTAMP", dialect="duckdb"))
+        number = sql.tried(text, "DOUBLE")
+        time = sql.tried(text.copy(), "TIMESTAMP")
         return sql.call("coalesce", number, sql.call("epoch", time))
 
     def _grouped(self) -> sql.Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -42,8 +43,13 @@ def number(value: float | int) -> Expr:
     return exp.Neg(this=literal) if value < 0 else literal
 
 
+@cache
+def _type(name: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect="duckdb")
+
+
 def cast(value: Expr, type_name: str) -> Expr:
-    return exp.Cast(this=value, to=exp.DataType.build(type_name, dialect="duckdb"))
+    return exp.Cast(this=value, to=_type(type_name).copy())
 
 
 def double(value: Expr) -> Expr:
@@ -64,12 +70,21 @@ def product(left: Expr, right: Expr) -> Expr:
     return exp.Mul(this=left.copy(), expression=right.copy())
 
 
+def paren(value: Expr) -> Expr:
+    return exp.Paren(this=value)  # exp.paren would copy all of it
+
+
+def tried(value: Expr, type_name: str) -> Expr:
+    """A value as a type; NULL where it is none, so that it does not end up in a message."""
+    return exp.TryCast(this=value, to=_type(type_name).copy())
+
+
 def equal(left: Expr, right: Expr) -> Expr:
     return exp.EQ(this=left, expression=right)
 
 
 def minus(left: Expr, right: Expr) -> Expr:
-    return exp.paren(exp.Sub(this=left, expression=right), copy=False)
+    return paren(exp.Sub(this=left, expression=right))
 
 
 def named(value: Expr, alias: str) -> Expr:
