@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ppduck.association.named_cells import NamedCells, level_texts
 from ppduck.association.table_call import TableCall
 from ppduck.call import arguments
 from ppduck.call.parameters import parameter, parameters
@@ -22,7 +23,7 @@ from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import PpduckWarning, quoted
 from ppduck.estimators import cells, count_column, count_table
-from ppduck.estimators.cells import CellCounts, CellsSpec
+from ppduck.estimators.cells import CellsSpec
 from ppduck.kernels.independence import gini_split, naive_bayes
 from ppduck.query import tree as sql
 from ppduck.values import Array
@@ -56,13 +57,6 @@ class ClassifierSpec(CellsSpec):
     knows_design: bool
 
 
-@dataclass(frozen=True)
-class NamedCells(CellCounts):
-    """The cells, and the levels of each column as texts."""
-
-    levels: list[list[str | None]]
-
-
 def plan(catalog: Catalog, call: RrClassifierCheckCall) -> sql.Expr:
     names = [*call.columns, call.class_]
     table = count_table.read_table(NAME, catalog, call.tbl, names, call.words, call.randomized)
@@ -72,12 +66,6 @@ def plan(catalog: Catalog, call: RrClassifierCheckCall) -> sql.Expr:
     spec = counted.spec(ClassifierSpec, randomized=tuple(table.places), knows_design=table.knows_design)
     statement = counted.solve(SOLVE, spec, {"levels": level_texts(counted)})
     return statement.query(sql.each_row(cells.SOLVED, cells.ANSWER))
-
-
-def level_texts(counted: cells.Cells) -> sql.Expr:
-    """The levels of each column as texts, for a UDF."""
-    texts = [sql.cast(counted.levels(i), "VARCHAR[]") for i in range(len(counted.release.columns))]
-    return sql.call("any_value", sql.array(texts, "VARCHAR[]"))
 
 
 def solve(spec: ClassifierSpec, told: NamedCells) -> list[dict[str, Any]]:

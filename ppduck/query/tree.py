@@ -124,6 +124,13 @@ def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> st
     return f'SELECT * FROM (VALUES {", ".join(map(render, tuples))}) AS "rows"({names})'
 
 
+def literal_rows(columns: Sequence[str], rows: Iterable[Sequence[Expr]]) -> Expr:
+    """SELECT of rows of values that are known when the statement is written."""
+    alias = exp.TableAlias(this=name("rows"), columns=[name(each) for each in columns])
+    values = exp.Values(expressions=[exp.Tuple(expressions=list(row)) for row in rows], alias=alias)
+    return query([exp.Star()], Rows(values))
+
+
 class Rows:
     """What a SELECT reads: a table, a SELECT under a name, or several joined."""
 
