@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.parameters import MisreadError, parameter
+from ppduck.call.parameters import Call, MisreadError, parameter
 from ppduck.call.ranges import Range
 from ppduck.catalogue.tables import Catalog, Column, Source
 from ppduck.errors import Faults, quoted
@@ -89,6 +87,19 @@ class DesignWords:
         return self.p is not None or self.matrix is not None
 
 
+class DesignCall(Call):
+    """A call that may say how columns are randomized; each function declares these parameters where they stand."""
+
+    p: Probability | None
+    matrix: Mapping[str, Matrix] | None
+    levels: Mapping[str, list[Any]] | None
+    on_null: str | None
+
+    @property
+    def words(self) -> DesignWords:
+        return DesignWords(self.p, self.matrix, self.levels, self.on_null == "level")
+
+
 @dataclass(frozen=True)
 class Attribute:
     """One column of a design. Levels are None where only the data will tell."""
@@ -143,26 +154,6 @@ class Design:
     source: str
     attributes: tuple[Attribute, ...]
     columns: tuple[str, ...] | None  # None where the planner cannot see them
-
-
-_recorded: ContextVar[list[Design] | None] = ContextVar("recorded designs", default=None)
-
-
-@contextmanager
-def recording() -> Iterator[list[Design]]:
-    """Gathers the designs of all masking calls that are planned inside the block."""
-    found: list[Design] = []
-    token = _recorded.set(found)
-    try:
-        yield found
-    finally:
-        _recorded.reset(token)
-
-
-def record(design: Design) -> None:
-    found = _recorded.get()
-    if found is not None:
-        found.append(design)
 
 
 def is_stochastic(name: str, rows: Matrix, size: int | None, add: Callable[[str], None]) -> bool:

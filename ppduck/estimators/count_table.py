@@ -10,7 +10,7 @@ from ppduck.call import arguments
 from ppduck.call.parameters import parameter
 from ppduck.call.roles import resolve_columns
 from ppduck.catalogue.tables import Catalog, Source
-from ppduck.designs.design import MOST_LEVELS, Attribute, DesignWords, recording
+from ppduck.designs.design import MOST_LEVELS, Attribute, DesignWords
 from ppduck.errors import Faults, near_miss, quoted
 from ppduck.estimators.cells import Cells, no_category
 from ppduck.estimators.design_source import Release, read_release
@@ -88,11 +88,7 @@ def _as_it_stands(
 
 def is_masked(catalog: Catalog, source: Source) -> bool:
     """Whether reading a source plans a mask."""
-    if source.columns is None:
-        return False
-    with recording() as designs:
-        catalog.columns_of(source)
-    return bool(designs)
+    return source.columns is not None and bool(catalog.records_of(source))
 
 
 def refuse_twice(faults: Faults, names: Sequence[str]) -> None:

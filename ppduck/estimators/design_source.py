@@ -19,7 +19,6 @@ from ppduck.designs.design import (
     Levels,
     is_stochastic,
     normalised,
-    recording,
 )
 from ppduck.errors import Faults, quoted
 from ppduck.estimators.lineage import Origin, UnreadableError, created_columns, named_as, origins
@@ -163,10 +162,9 @@ def _lineage(catalog: Catalog, source: Source, faults: Faults) -> _Lineage:
 
 
 def _only_design(catalog: Catalog, source: Source) -> Design:
-    """The design of the one mask that a source calls, recorded while the source is planned."""
-    with recording() as designs:
-        catalog.columns_of(source)
-    # Planning a view may plan its mask several times, which gives equal designs.
+    """The design of the one mask that a source calls, which the mask records when it is planned."""
+    designs: list[Design] = [each for each in catalog.records_of(source) if isinstance(each, Design)]
+    # A view may read its mask several times, which gives equal designs.
     if len(set(designs)) != 1:
         raise UnreadableError("holds more than one masking call" if designs else "calls neither rr_mask nor pram_mask")
     return designs[0]

@@ -322,6 +322,7 @@ def test_a_prepared_statement_and_an_open_transaction(survey: duckdb.DuckDBPyCon
     ) as caught:
         rows(survey, "FROM rr_mask('survey', p={'gender': 0.9}, key='id')")
     assert "unheard" not in str(caught.value)
+    survey.execute("ROLLBACK")
 
 
 def test_a_secret_makes_the_draws(survey: duckdb.DuckDBPyConnection) -> None:
