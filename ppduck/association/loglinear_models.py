@@ -1,9 +1,10 @@
-"""loglinear_models(): every hierarchical loglinear model of some columns, or those on the way to the best one.
+"""loglinear_models(): every loglinear model of some columns, or those on the way to the best.
 
-All models with all main effects: 2, 9, 114 and 6,894 of two to five columns. Of more, a search goes from one model to
-the neighbour with the lowest BIC = G² - df·ln n: forward from independence, or backward from the largest one. A model
-that randomization preserves (Theorem 2) holds on randomized rows if it holds on the original; which of several
-is best may change all the same, because weak interactions vanish.
+All models with all main effects: 2, 9, 114 and 6,894 of two to five columns. Of more, a search goes
+from one model to the neighbour with the lowest BIC = G² - df·ln n: forward from independence, or
+backward from the largest one. A model that randomization preserves (Theorem 2) holds on randomized
+rows if it holds on the original; which of several is best may change all the same, because weak
+interactions vanish.
 """
 
 from __future__ import annotations

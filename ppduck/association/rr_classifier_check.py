@@ -1,8 +1,9 @@
-"""rr_classifier_check(): trees and naive Bayes classifiers must not be learned from randomized rows as they are.
+"""rr_classifier_check(): trees and naive Bayes must not be learned from randomized rows.
 
-The attribute with the smallest gini of its split, Σ_a π_a (1 - Σ_c Pr(c|a)²), and the class of the largest naive Bayes
-probability Pr(c) Π Pr(a_i|c), may be others before and after randomization (Guo 2010, Results 13 and 14). Both are
-shown as published and, where p or matrix is known, as reconstructed, each line with whether it would be chosen.
+The attribute with the smallest gini of its split, Σ_a π_a (1 - Σ_c Pr(c|a)²), and the class of the
+largest naive Bayes probability Pr(c) Π Pr(a_i|c), may be others before and after randomization (Guo
+2010, Results 13 and 14). Both are shown as published and, where p or matrix is known, as
+reconstructed, each line with whether it would be chosen.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """rr_rules(): association rules of the baskets before randomization, with ranges and a verdict.
 
 Support ŝ = π̂_{1…1} with a normal range (Guo 2010, Result 1); confidence ĉ = ŝ_XY/ŝ_X with a range
-about its expectation (3.4) from its variance (3.5) (Results 2 and 3), all inside [0, 1]. Candidates are
-pruned by estimates, as the source does: a set is looked at if every part of it has an estimated support of
-min_support or more, and listed if its own range reaches it; prune := 'upper' prunes by the upper ends of the
-ranges instead, so that no set is lost that could be frequent. 'frequent': even the lower ends reach both limits,
-which is sure at the confidence of the ranges; 'possible': the upper ends do; 'no': they do not.
+about its expectation (3.4) from its variance (3.5) (Results 2 and 3), all inside [0, 1]. Candidates
+are pruned by estimates, as the source does: a set is looked at if every part of it has an estimated
+support of min_support or more, and listed if its own range reaches it; prune := 'upper' prunes by
+the upper ends of the ranges instead, so that no set is lost that could be frequent. 'frequent':
+even the lower ends reach both limits, which is sure at the confidence of the ranges; 'possible':
+the upper ends do; 'no': they do not.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""rr_rules_accuracy(): how far rules found in randomized baskets are from those of the original ones.
+"""rr_rules_accuracy(): how far rules of randomized baskets are from those of the original ones.
 
 With F the actual and R the reconstructed set of rules: ρ and γ are the mean relative errors of
-support and confidence over the rules in both, σ⁻ = |F − R|/|F| and σ⁺ = |R − F|/|F|, as shares;
-s-p and c-p count the pairs of R that stand in the wrong order although one of them is sure:
-ŝ₁ < ŝ₂, but s₁ > ŝ₁ₗ > s_min > s₂, and likewise for confidences (Guo 2010, section 3.2.4 and
-Table 3.3). ``lower`` and ``upper`` take R by the ends of the ranges instead of the estimates,
-its candidates too.
+support and confidence over the rules in both, σ⁻ = |F − R|/|F| and σ⁺ = |R − F|/|F|, as shares; s-p
+and c-p count the pairs of R that stand in the wrong order although one of them is sure: ŝ₁ < ŝ₂,
+but s₁ > ŝ₁ₗ > s_min > s₂, and likewise for confidences (Guo 2010, section 3.2.4 and Table 3.3).
+``lower`` and ``upper`` take R by the ends of the ranges instead of the estimates, its candidates
+too.
 """
 
 from __future__ import annotations
