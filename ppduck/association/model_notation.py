@@ -90,7 +90,7 @@ def _unknown(name: str, names: Sequence[str]) -> str:
     )
 
 
-def written(of: Generators, names: Sequence[str]) -> str:
+def model_text(of: Generators, names: Sequence[str]) -> str:
     """A model as a text; it can be read again where no name holds a comma, * or :."""
     between = "" if all(len(name) == 1 for name in names) else "*"
     return ",".join(between.join(names[i] for i in one) for one in of)
