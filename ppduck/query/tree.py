@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -43,7 +44,13 @@ def number(value: float | int) -> Expr:
 
 
 def cast(value: Expr, type_name: str) -> Expr:
-    return exp.Cast(this=value, to=exp.DataType.build(type_name, dialect="duckdb"))
+    return exp.Cast(this=value, to=_type(type_name).copy())
+
+
+@cache
+def _type(written: str) -> Expr:
+    """A type, parsed once: a plan casts hundreds of times."""
+    return exp.DataType.build(written, dialect="duckdb")
 
 
 def double(value: Expr) -> Expr:
@@ -104,7 +111,8 @@ def hidden(name: str) -> Expr:
 
 
 def _written_order(generator: Any, node: exp.Ordered) -> str:
-    return f"{generator.sql(node, 'this')} {'DESC' if node.args.get('desc') else 'ASC'} NULLS LAST"
+    way = "DESC" if node.args.get("desc") else "ASC"
+    return f"{generator.sql(node, 'this')} {way} NULLS {'FIRST' if node.args.get('nulls_first') else 'LAST'}"
 
 
 class _Generator(DuckDBGenerator):
@@ -188,6 +196,7 @@ def query(
     group: Sequence[Expr] = (),
     order: Sequence[Expr] = (),
     limit: Expr | None = None,
+    offset: Expr | None = None,
 ) -> Expr:
     """One SELECT."""
     parts: dict[str, Any] = {"expressions": list(columns)}
@@ -201,6 +210,8 @@ def query(
         parts["order"] = _order(order)
     if limit is not None:
         parts["limit"] = exp.Limit(expression=limit)
+    if offset is not None:
+        parts["offset"] = exp.Offset(expression=offset)
     return exp.Select(**parts)
 
 
@@ -311,11 +322,23 @@ def remainder(left: Expr, right: Expr) -> Expr:
 
 
 def products(factors: Sequence[Expr]) -> Expr:
-    """The product of some factors; 1 where there are none."""
-    result = factors[0].copy() if factors else number(1)
-    for factor in factors[1:]:
-        result = product(result, factor)
-    return exp.paren(result, copy=False) if len(factors) > 1 else result
+    """The product of some factors, whatever they are; 1 where there are none."""
+    own = [_whole_term(factor) for factor in factors] or [number(1)]
+    result = own[0]
+    for factor in own[1:]:
+        result = exp.Mul(this=result, expression=factor)
+    return exp.paren(result, copy=False) if len(own) > 1 else result
+
+
+def quotient(left: Expr, right: Expr) -> Expr:
+    return exp.paren(exp.Div(this=_whole_term(left), expression=_whole_term(right)), copy=False)
+
+
+def _whole_term(value: Expr) -> Expr:
+    """A copy that an operator beside it cannot take apart. (The operators of sqlglot's own trees lose parentheses.)"""
+    own = value.copy()
+    whole = isinstance(own, (exp.Column, exp.Literal, exp.Anonymous, exp.Paren, exp.Cast))
+    return own if whole else exp.paren(own, copy=False)
 
 
 def each_row(step: str, answer: str) -> Expr:
