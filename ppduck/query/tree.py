@@ -344,7 +344,7 @@ def _whole_term(value: Expr) -> Expr:
 def each_row(step: str, answer: str) -> Expr:
     """A row for each struct in a list that a step has in a column, its fields as columns."""
     rows = query([named(call("unnest", column(answer)), "_pp_row")], table(step))
-    return query([call("unnest", column("_pp_row"))], derived(rows, "_pp_rows"))
+    return query([call("unnest", column("_pp_row"))], derived(rows, "_pp_unnested"))
 
 
 class Statement:
