@@ -25,6 +25,7 @@ from ppduck.estimators.cells import CellCounts
 from ppduck.kernels import loglinear
 from ppduck.kernels.loglinear import Fit, Generators
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 
 NAME = "loglinear_models"
 MOST_FOR_ALL, MOST_COLUMNS = 5, 10
@@ -80,7 +81,7 @@ def plan(catalog: Catalog, call: LoglinearModelsCall) -> sql.Expr:
         randomized=tuple(table.places),
         search=call.search,
     )
-    return counted.solve(SOLVE, spec).query(sql.each_row(cells.SOLVED, cells.ANSWER))
+    return counted.solve(SOLVE, spec).query(each_row(cells.SOLVED, cells.ANSWER))
 
 
 def solve(spec: LoglinearModelsSpec, told: CellCounts) -> list[dict[str, Any]]:

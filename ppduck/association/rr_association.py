@@ -33,6 +33,7 @@ from ppduck.kernels import association
 from ppduck.kernels.association_ranges import UNDEFINED, ranges
 from ppduck.kernels.randomized import Reconstruction, Spread, Target, half_width
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_association"
@@ -78,7 +79,7 @@ def plan(catalog: Catalog, call: RrAssociationCall) -> sql.Expr:
     table = Cells(release, MOST_CELLS, call.null_is_level)
     table.refuse_too_many(catalog)
     spec = table.spec(RrAssociationSpec, confidence=call.confidence, range=call.range, target=call.target)
-    return table.solve(SOLVE, spec).query(sql.each_row(cells.SOLVED, cells.ANSWER))
+    return table.solve(SOLVE, spec).query(each_row(cells.SOLVED, cells.ANSWER))
 
 
 def solve(spec: RrAssociationSpec, told: CellCounts) -> list[dict[str, Any]]:

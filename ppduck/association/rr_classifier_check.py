@@ -27,6 +27,7 @@ from ppduck.estimators import cells, count_column, count_table
 from ppduck.estimators.cells import CellsSpec
 from ppduck.kernels.independence import gini_split, naive_bayes
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_classifier_check"
@@ -66,7 +67,7 @@ def plan(catalog: Catalog, call: RrClassifierCheckCall) -> sql.Expr:
     counted = count_table.cells_of(catalog, table, MOST_CELLS, null_is_level=call.null_is_level, count=call.count)
     spec = counted.spec(ClassifierSpec, randomized=tuple(table.places), knows_design=table.knows_design)
     statement = counted.solve(SOLVE, spec, {"levels": level_texts(counted)})
-    return statement.query(sql.each_row(cells.SOLVED, cells.ANSWER))
+    return statement.query(each_row(cells.SOLVED, cells.ANSWER))
 
 
 def solve(spec: ClassifierSpec, told: NamedCells) -> list[dict[str, Any]]:

@@ -33,6 +33,7 @@ from ppduck.estimators.cells import CellCounts, CellsSpec
 from ppduck.kernels import association
 from ppduck.kernels.independence import conditional
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_conclusions"
@@ -114,7 +115,7 @@ def plan(catalog: Catalog, call: RrConclusionsCall) -> sql.Expr:
     table = count_table.read_table(NAME, catalog, call.tbl, [call.a, call.b], DesignWords(), ())
     counted = count_table.cells_of(catalog, table, MOST_CELLS, count=call.count)
     spec = counted.spec(RrConclusionsSpec, randomized=call.randomized)
-    return counted.solve(SOLVE, spec).query(sql.each_row(cells.SOLVED, cells.ANSWER))
+    return counted.solve(SOLVE, spec).query(each_row(cells.SOLVED, cells.ANSWER))
 
 
 def solve(spec: RrConclusionsSpec, told: CellCounts) -> list[dict[str, Any]]:

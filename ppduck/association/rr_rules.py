@@ -25,6 +25,7 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.estimators.cells import TBL
 from ppduck.estimators.design_source import read_release
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 
 NAME = "rr_rules"
 Prune = Literal["estimate", "upper"]
@@ -69,7 +70,7 @@ def plan(catalog: Catalog, call: RrRulesCall) -> sql.Expr:
     rules = SOLVE.asked(spec, baskets.told_of("_pp_release"))
     solved = sql.query([sql.named(rules, "_pp_rules")], sql.table("_pp_release"))
     statement.step("_pp_solved", solved, materialized=False)
-    return statement.query(sql.each_row("_pp_solved", "_pp_rules"))
+    return statement.query(each_row("_pp_solved", "_pp_rules"))
 
 
 def solve(spec: RrRulesSpec, told: BasketPatterns) -> list[dict[str, Any]]:

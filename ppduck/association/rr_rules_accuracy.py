@@ -30,6 +30,7 @@ from ppduck.estimators.cells import TBL
 from ppduck.estimators.design_source import read_release
 from ppduck.kernels.rules import By, Itemset, Limits, Rule, conflicts, true_values
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_rules_accuracy"
@@ -86,7 +87,7 @@ def plan(catalog: Catalog, call: RrRulesAccuracyCall) -> sql.Expr:
     measures = SOLVE.asked(spec, baskets.told_of("_pp_release") | told)
     both = sql.table("_pp_original").cross(sql.table("_pp_release"))
     statement.step("_pp_solved", sql.query([sql.named(measures, "_pp_measures")], both), materialized=False)
-    return statement.query(sql.each_row("_pp_solved", "_pp_measures"))
+    return statement.query(each_row("_pp_solved", "_pp_measures"))
 
 
 def solve(spec: RrRulesAccuracySpec, told: BothPatterns) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ from ppduck.kernels.optimal import InfeasibleError, Problem
 from ppduck.kernels.threads import one_thread
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_optimize"
@@ -115,7 +116,7 @@ def plan(catalog: Catalog, call: RrOptimizeCall) -> sql.Expr:
         "levels": level_texts(counted),
         "limits": limits,
     }
-    return counted.solve(SOLVE, spec, more).query(sql.each_row(cells.SOLVED, cells.ANSWER))
+    return counted.solve(SOLVE, spec, more).query(each_row(cells.SOLVED, cells.ANSWER))
 
 
 def _least_limit(catalog: Catalog, tbl: str, name: str) -> sql.Expr:

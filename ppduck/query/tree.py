@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlglot import exp
-from sqlglot.generators.duckdb import DuckDBGenerator
+
+from ppduck.query.render import render as render
 
 Expr = exp.Expr
 
@@ -110,33 +111,11 @@ def hidden(name: str) -> Expr:
     return call("greatest", column(name), exp.Null())
 
 
-def _written_order(generator: Any, node: exp.Ordered) -> str:
-    way = "DESC" if node.args.get("desc") else "ASC"
-    return f"{generator.sql(node, 'this')} {way} NULLS {'FIRST' if node.args.get('nulls_first') else 'LAST'}"
-
-
-class _Generator(DuckDBGenerator):
-    """Writes orders out: what they mean by default is a setting of the user's."""
-
-    TRANSFORMS: ClassVar[dict[Any, Any]] = {**DuckDBGenerator.TRANSFORMS, exp.Ordered: _written_order}
-
-
-def render(expression: Expr) -> str:
-    return _Generator(dialect="duckdb").generate(expression, copy=False)
-
-
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
     """SELECT of literal rows of text."""
     tuples = [exp.Tuple(expressions=[exp.null() if v is None else text(v) for v in row]) for row in rows]
     names = ", ".join(render(name(each)) for each in columns)
     return f'SELECT * FROM (VALUES {", ".join(map(render, tuples))}) AS "rows"({names})'
-
-
-def literal_rows(columns: Sequence[str], rows: Iterable[Sequence[Expr]]) -> Expr:
-    """SELECT of rows of values that are known when the statement is written."""
-    alias = exp.TableAlias(this=name("rows"), columns=[name(each) for each in columns])
-    values = exp.Values(expressions=[exp.Tuple(expressions=list(row)) for row in rows], alias=alias)
-    return query([exp.Star()], Rows(values))
 
 
 class Rows:
@@ -339,12 +318,6 @@ def _whole_term(value: Expr) -> Expr:
     own = value.copy()
     whole = isinstance(own, (exp.Column, exp.Literal, exp.Anonymous, exp.Paren, exp.Cast))
     return own if whole else exp.paren(own, copy=False)
-
-
-def each_row(step: str, answer: str) -> Expr:
-    """A row for each struct in a list that a step has in a column, its fields as columns."""
-    rows = query([named(call("unnest", column(answer)), "_pp_row")], table(step))
-    return query([call("unnest", column("_pp_row"))], derived(rows, "_pp_unnested"))
 
 
 class Statement:
