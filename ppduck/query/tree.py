@@ -311,36 +311,6 @@ def texts(values: Iterable[str | None]) -> Expr:
     return array([null() if value is None else text(value) for value in values], "VARCHAR")
 
 
-def whole_quotient(left: Expr, right: Expr) -> Expr:
-    """left // right"""
-    return exp.paren(exp.IntDiv(this=left, expression=right), copy=False)
-
-
-def remainder(left: Expr, right: Expr) -> Expr:
-    """left % right"""
-    return exp.paren(exp.Mod(this=left, expression=right), copy=False)
-
-
-def products(factors: Sequence[Expr]) -> Expr:
-    """The product of some factors, whatever they are; 1 where there are none."""
-    own = [_whole_term(factor) for factor in factors] or [number(1)]
-    result = own[0]
-    for factor in own[1:]:
-        result = exp.Mul(this=result, expression=factor)
-    return exp.paren(result, copy=False) if len(own) > 1 else result
-
-
-def quotient(left: Expr, right: Expr) -> Expr:
-    return exp.paren(exp.Div(this=_whole_term(left), expression=_whole_term(right)), copy=False)
-
-
-def _whole_term(value: Expr) -> Expr:
-    """A copy that an operator beside it cannot take apart. (The operators of sqlglot's own trees lose parentheses.)"""
-    own = value.copy()
-    whole = isinstance(own, (exp.Column, exp.Literal, exp.Anonymous, exp.Paren, exp.Cast))
-    return own if whole else exp.paren(own, copy=False)
-
-
 def each_row(step: str, answer: str) -> Expr:
     """A row for each struct in a list that a step has in a column, its fields as columns."""
     rows = query([named(call("unnest", column(answer)), "_pp_row")], table(step))
