@@ -29,6 +29,7 @@ from ppduck.estimators.cells import CellColumn, Cells
 from ppduck.kernels.randomized import uniform
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.query.arithmetic import products, quotient
 from ppduck.values import Array, folded
 
 NAME = "attribute_disclosure"
@@ -140,7 +141,7 @@ def _risks(counted: Cells, qi: int) -> sql.Expr:
     ]
     # Cells are numbered by all columns; the first one of a group of quasi-identifiers has its levels.
     others = [sql.call("len", counted.levels(i)) for i in range(qi, len(counted.release.columns))]
-    first = sql.product(sql.column("_pp_group"), sql.products(others))
+    first = sql.product(sql.column("_pp_group"), products(others))
     rows = sql.derived(sql.query(lists, sql.table(cells.SOLVED)), "_pp_unnested")
     return sql.query(
         [sql.star("_pp_unnested"), sql.star(cells.LEVELS_STEP), sql.named(first, "_pp_first_cell")],
@@ -185,7 +186,7 @@ def _per_cell(counted: Cells, qi: int) -> sql.Expr:
 def _per_maximum(counted: Cells, qi: int) -> sql.Expr:
     risk, rows, attribute = (sql.column(f"_pp_{name}") for name in ("risk", "rows", "attribute"))
     all_rows = sql.call("sum", rows)
-    weighed = exp.Div(this=sql.call("sum", sql.product(risk, rows)), expression=all_rows.copy())
+    weighed = quotient(sql.call("sum", sql.product(risk, rows)), all_rows)
     shown = {
         "max_risk": sql.call("max", risk),
         "unmasked": sql.call("max", sql.column("_pp_unmasked")),

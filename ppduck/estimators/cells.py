@@ -27,6 +27,7 @@ from ppduck.estimators.design_source import SAME_VIEWS, Release, same_views
 from ppduck.kernels.randomized import Reconstruction, Target
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.query.arithmetic import products, remainder, whole_quotient
 from ppduck.values import Array
 
 SOLVED = "_pp_solved"  # the step of what a UDF made of the cells, its answer in the column ANSWER
@@ -234,14 +235,14 @@ class Cells:
         sizes = [_size(self.levels(i)) for i in range(len(self.release.columns))]
         found = {}
         for i, column in enumerate(self.release.columns):
-            rank = sql.whole_quotient(sql.column(number), sql.products(sizes[i + 1 :]))
-            place = sql.total([sql.number(1), sql.remainder(rank, sizes[i].copy())])
+            rank = whole_quotient(sql.column(number), products(sizes[i + 1 :]))
+            place = sql.total([sql.number(1), remainder(rank, sizes[i].copy())])
             found[column.name] = sql.item(self.levels(i), place)
         return found
 
     def size(self) -> sql.Expr:
         """How many cells there are."""
-        return sql.products([_size(self.levels(i)) for i in range(len(self.release.columns))])
+        return products([_size(self.levels(i)) for i in range(len(self.release.columns))])
 
 
 def _size(levels: sql.Expr) -> sql.Expr:

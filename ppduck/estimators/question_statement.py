@@ -17,6 +17,7 @@ from ppduck.estimators.question_table import CELLS, RandomizedColumn
 from ppduck.kernels.randomized import Target
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.query.arithmetic import products, quotient
 from ppduck.query.whole_names import foreign
 from ppduck.values import folded
 
@@ -115,7 +116,7 @@ class QuestionStatement:
 
     def _weighed(self, groups: list[sql.Expr], after: list[sql.Expr], conditions: list[sql.Expr]) -> sql.Expr:
         """w(v) of every cell, group and condition: over all levels that it may come from, in every set of groups."""
-        weight = sql.products([exp.paren(each.weight()) for each in self.randomized] or [sql.double(sql.number(1.0))])
+        weight = products([exp.paren(each.weight()) for each in self.randomized] or [sql.double(sql.number(1.0))])
         own = [sql.named(_theirs(each), name) for each, name in zip(groups, self._groups, strict=True)]
         own += [
             sql.named(sql.cases((_theirs(each), weight.copy()), otherwise=sql.number(0)), f"_pp_part{j}")
@@ -148,7 +149,7 @@ class QuestionStatement:
             if answer.of is not None:
                 two = sql.column(f"_pp_weight{place - 1}")
                 terms |= {names.of: [rows, two], names.products: [rows, one, two], names.of_squares: [rows, two, two]}
-            sums += [sql.named(sql.call("fsum", sql.products(term)), name) for name, term in terms.items()]
+            sums += [sql.named(sql.call("fsum", products(term)), name) for name, term in terms.items()]
         groups = [sql.column(name) for name in self._groups]
         if not groups:
             return sql.query([sql.named(sql.number(0), _SET), *sums], sql.table("_pp_weighed"))
@@ -172,7 +173,7 @@ class QuestionStatement:
             else:
                 estimates += self._estimate(k, item)
                 value, error = sql.column(f"_pp_value{k}"), sql.column(f"_pp_error{k}")
-                reach = sql.products([sql.double(sql.number(self.reach)), error])
+                reach = products([sql.double(sql.number(self.reach)), error])
                 parts = (value, error, sql.minus(value.copy(), reach), sql.total([value.copy(), reach.copy()]))
                 shown += [sql.named(part, own) for part, own in zip(parts, outputs(name), strict=True)]
                 k += 1
@@ -210,7 +211,7 @@ class QuestionStatement:
     def _count(self, k: int) -> tuple[sql.Expr, sql.Expr]:
         names, zero = Sums.number(k), sql.number(0)
         total, squares = (sql.call("coalesce", sql.column(each), zero) for each in (names.total, names.squares))
-        return total, self._variance(squares, total, sql.products([total, total]))
+        return total, self._variance(squares, total, products([total, total]))
 
     def _share(self, k: int) -> tuple[sql.Expr, sql.Expr]:
         """t/d, and the variance of t - (t/d)·d, which is 0 in sum, over d².
@@ -219,24 +220,24 @@ class QuestionStatement:
         """
         names, two = Sums.number(k), sql.number(2)
         total, of, of_squares = (sql.column(each) for each in (names.total, names.of, names.of_squares))
-        share = sql.cases((of.neq(0), sql.quotient(total, of)))
-        mixed = sql.products([two, share, sql.column(names.products)])
-        squares = sql.total([sql.minus(sql.column(names.squares), mixed), sql.products([share, share, of_squares])])
-        rest = sql.minus(sql.number(1), sql.products([two, share]))
-        known = sql.total([sql.products([total, rest]), sql.products([share, share, of])])
-        square = sql.products([of, of])
+        share = sql.cases((of.neq(0), quotient(total, of)))
+        mixed = products([two, share, sql.column(names.products)])
+        squares = sql.total([sql.minus(sql.column(names.squares), mixed), products([share, share, of_squares])])
+        rest = sql.minus(sql.number(1), products([two, share]))
+        known = sql.total([products([total, rest]), products([share, share, of])])
+        square = products([of, of])
         own = self._variance(of_squares, of, square)
-        variance = sql.quotient(self._variance(squares, known, sql.number(0)), square)
-        far = exp.GT(this=square, expression=sql.products([sql.number(9), own]))
+        variance = quotient(self._variance(squares, known, sql.number(0)), square)
+        far = exp.GT(this=square, expression=products([sql.number(9), own]))
         return share, sql.cases((far, variance))
 
     def _variance(self, squares: sql.Expr, known: sql.Expr, square_of_total: sql.Expr) -> sql.Expr:
         if not self.of_population:
             return sql.minus(squares.copy(), exp.paren(known))
         rows = sql.column(_ALL)
-        mean = sql.quotient(square_of_total, sql.call("nullif", rows, sql.number(0)))
-        scatter = sql.products([sql.minus(squares.copy(), mean), rows])
-        return sql.quotient(scatter, sql.call("greatest", sql.minus(rows.copy(), sql.number(1)), sql.number(1)))
+        mean = quotient(square_of_total, sql.call("nullif", rows, sql.number(0)))
+        scatter = products([sql.minus(squares.copy(), mean), rows])
+        return quotient(scatter, sql.call("greatest", sql.minus(rows.copy(), sql.number(1)), sql.number(1)))
 
 
 def _all(conditions: list[sql.Expr]) -> sql.Expr | None:

@@ -17,6 +17,7 @@ from ppduck.estimators.design_source import read_release
 from ppduck.estimators.rr_reconstruct import COLUMNS
 from ppduck.kernels.randomized import Target
 from ppduck.query import tree as sql
+from ppduck.query.arithmetic import remainder, whole_quotient
 
 NAME = "rr_covariance"
 MOST_CELLS = 1_000
@@ -57,8 +58,8 @@ def plan(catalog: Catalog, call: RrCovarianceCall) -> sql.Expr:
         [
             sql.star("_pp_pairs"),
             sql.star(cells.LEVELS_STEP),
-            sql.named(sql.whole_quotient(pair, size), "_pp_one"),
-            sql.named(sql.remainder(pair.copy(), size.copy()), "_pp_other"),
+            sql.named(whole_quotient(pair, size), "_pp_one"),
+            sql.named(remainder(pair.copy(), size.copy()), "_pp_other"),
         ],
         sql.derived(rows, "_pp_pairs").cross(sql.table(cells.LEVELS_STEP)),
     )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
-
-from ppduck.query.render import render as render
+from sqlglot.generators.duckdb import DuckDBGenerator
 
 Expr = exp.Expr
 
@@ -109,6 +108,21 @@ def hidden(name: str) -> Expr:
     which passes over NULL and takes any type, should the name stand for another table when the statement runs.
     """
     return call("greatest", column(name), exp.Null())
+
+
+def _written_order(generator: Any, node: exp.Ordered) -> str:
+    way = "DESC" if node.args.get("desc") else "ASC"
+    return f"{generator.sql(node, 'this')} {way} NULLS {'FIRST' if node.args.get('nulls_first') else 'LAST'}"
+
+
+class _Generator(DuckDBGenerator):
+    """Writes orders out: what they mean by default is a setting of the user's."""
+
+    TRANSFORMS: ClassVar[dict[Any, Any]] = {**DuckDBGenerator.TRANSFORMS, exp.Ordered: _written_order}
+
+
+def render(expression: Expr) -> str:
+    return _Generator(dialect="duckdb").generate(expression, copy=False)
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
@@ -288,36 +302,6 @@ def cast_as(value: Expr, written: str, *, try_: bool = False) -> Expr:
 def texts(values: Iterable[str | None]) -> Expr:
     """A list of literal texts."""
     return array([null() if value is None else text(value) for value in values], "VARCHAR")
-
-
-def whole_quotient(left: Expr, right: Expr) -> Expr:
-    """left // right"""
-    return exp.paren(exp.IntDiv(this=left, expression=right), copy=False)
-
-
-def remainder(left: Expr, right: Expr) -> Expr:
-    """left % right"""
-    return exp.paren(exp.Mod(this=left, expression=right), copy=False)
-
-
-def products(factors: Sequence[Expr]) -> Expr:
-    """The product of some factors, whatever they are; 1 where there are none."""
-    own = [_whole_term(factor) for factor in factors] or [number(1)]
-    result = own[0]
-    for factor in own[1:]:
-        result = exp.Mul(this=result, expression=factor)
-    return exp.paren(result, copy=False) if len(own) > 1 else result
-
-
-def quotient(left: Expr, right: Expr) -> Expr:
-    return exp.paren(exp.Div(this=_whole_term(left), expression=_whole_term(right)), copy=False)
-
-
-def _whole_term(value: Expr) -> Expr:
-    """A copy that an operator beside it cannot take apart. (The operators of sqlglot's own trees lose parentheses.)"""
-    own = value.copy()
-    whole = isinstance(own, (exp.Column, exp.Literal, exp.Anonymous, exp.Paren, exp.Cast))
-    return own if whole else exp.paren(own, copy=False)
 
 
 class Statement:

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from ppduck.query import tree as sql
-from ppduck.query.render import render
+from ppduck.query.tree import render
 
 pytestmark = pytest.mark.core
 
