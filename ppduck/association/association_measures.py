@@ -1,24 +1,29 @@
-"""association_measures() and chi2_independence(): measures of a table as it stands, by plain macros of ``sql/``."""
+"""association_measures(): measures of two columns as they stand; a plain macro."""
 
 from __future__ import annotations
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter
+from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.plain_macros import plain_macro
+from ppduck.call.registry import Kind, Result
 
-MEASURES = plain_macro(
+
+@parameters
+class AssociationMeasuresCall(Call):
+    tbl: str = arguments.TABLE
+    a: str = parameter(arguments.words, "the column of the rows")
+    b: str = parameter(arguments.words, "the column of the columns; of two levels each, the second counts as presence")
+
+
+MACRO = plain_macro(
     "association_measures",
-    (
-        arguments.TBL,
-        Parameter("a", arguments.words, "the column of the rows"),
-        Parameter("b", arguments.words, "the column of the columns; of two levels each, the second counts as presence"),
-    ),
+    AssociationMeasuresCall,
     "Association measures of two categories: six for any table, fifteen more for 2×2; plain SQL.",
     "Tan, Kumar & Srivastava (2004), Information Systems 29; Guo (2010), Table 3.6",
-)
-INDEPENDENCE = plain_macro(
-    "chi2_independence",
-    (arguments.TBL, Parameter("columns", arguments.column_list, "two or more columns")),
-    "Chi-square and G² of the mutual independence of two or more categories, with degrees of freedom; plain SQL.",
-    "Guo (2010), equation 3.6",
+    kind=Kind.MEASURE,
+    results=(
+        Result("measure", "VARCHAR", "the name of the measure, such as chi2 or odds_ratio"),
+        Result("value", "DOUBLE", "its value; NULL where it is not defined"),
+    ),
+    example="FROM association_measures('survey', 'gender', 'smoker')",
 )

@@ -11,77 +11,93 @@ standard error (``kernels.association_ranges``); ``why`` says where there is non
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
 
+from ppduck.association.table_call import TableCall
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter
-from ppduck.call.registry import Function, register
-from ppduck.call.udf import Udf
+from ppduck.call.parameters import parameter, parameters
+from ppduck.call.registry import Function, Kind, Result, register
+from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
-from ppduck.errors import Faults, quoted
+from ppduck.errors import quoted
 from ppduck.estimators import cells
-from ppduck.estimators.cells import Cells
-from ppduck.estimators.design_source import read_published
+from ppduck.estimators.cells import CellCounts, Cells, CellsSpec
+from ppduck.estimators.design_source import read_release
 from ppduck.kernels import association
 from ppduck.kernels.association_ranges import UNDEFINED, ranges
-from ppduck.kernels.randomized import Reconstruction, half_width
+from ppduck.kernels.randomized import Reconstruction, Spread, Target, half_width
+from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_association"
-SOLVE = "ppduck_rr_association"
 MOST_CELLS = 1_000
 _ROUNDING = 1e-12
 _FLAT_AT_INDEPENDENCE = {
     *("chi2", "g2", "mutual_information", "concentration", "uncertainty", "cramers_v", "j_measure"),
 }
-_ROW = (
-    "STRUCT(measure VARCHAR, estimate DOUBLE, std_error DOUBLE, lower DOUBLE, upper DOUBLE, naive DOUBLE, why VARCHAR)"
+RESULTS = (
+    Result("measure", "VARCHAR", "the name of the measure, such as chi2 or odds_ratio"),
+    Result("estimate", "DOUBLE", "its value on the table before randomization"),
+    Result("std_error", "DOUBLE", "the standard error of the estimate; NULL where it has none"),
+    Result("lower", "DOUBLE", "the lower end of its range; NULL where there is none"),
+    Result("upper", "DOUBLE", "the upper end of its range; NULL where there is none"),
+    Result("naive", "DOUBLE", "its value on the rows as published"),
+    Result("why", "VARCHAR", "why there is no range; else NULL"),
 )
-SOLVE_TYPES = (cells.ARGUMENTS, f"{_ROW}[]")
+_NUMBERS = ("estimate", "std_error", "lower", "upper", "naive")
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    names = [*given["a"], *given.get("b", [])]
-    published = read_published(NAME, catalog, given, names)
+@parameters
+class RrAssociationCall(TableCall):
+    tbl: str = cells.TBL
+    a: Sequence[str] = parameter(arguments.columns, "the first column, or a list of columns")
+    b: Sequence[str] = parameter(arguments.columns, "the second column", ())
+    confidence: float = replace(cells.CONFIDENCE, last=True)
+    range: Spread = replace(cells.RANGE, last=True)
+    target: Target = replace(cells.TARGET, last=True)
+
+
+@dataclass(frozen=True)
+class RrAssociationSpec(CellsSpec):
+    confidence: float
+    range: Spread
+    target: Target
+
+
+def plan(catalog: Catalog, call: RrAssociationCall) -> sql.Expr:
+    names = [*call.a, *call.b]
+    release = read_release(NAME, catalog, call.tbl, names, call.words)
     if len(names) < 2:
-        raise published.faults().refuse("an association needs two columns, such as 'gender', 'disease'.")
-    table = Cells(published, MOST_CELLS, given.get("on_null", "drop"))
+        raise release.faults().refuse("an association needs two columns, such as 'gender', 'disease'.")
+    table = Cells(release, MOST_CELLS, call.null_is_level)
     table.refuse_too_many(catalog)
-    statement = table.statement(SOLVE, cells.chosen(given))
-    return statement.finish('SELECT unnest("_pp_row") FROM (SELECT unnest("_pp_r") AS "_pp_row" FROM "_pp_solved")')
+    spec = table.spec(RrAssociationSpec, confidence=call.confidence, range=call.range, target=call.target)
+    return table.solve(SOLVE, spec).query(each_row(cells.SOLVED, cells.ANSWER))
 
 
-def solve(
-    specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
-    counts: Sequence[float | None] | None, strangers: int,
-) -> list[dict[str, Any]]:  # fmt: skip
-    spec = json.loads(specification)
-    found = cells.reconstruction(spec, sizes, numbers, counts, strangers)
-    if min(sizes) < 2:
-        name = spec["columns"][list(sizes).index(min(sizes))]["column"]
-        raise Faults(NAME, spec["table"]).refuse(f"column {quoted(name)} has a single level; association needs two.")
-    estimate = cells.estimated(spec, found, "mle")
-    estimate = np.where(np.abs(estimate) < _ROUNDING, 0.0, estimate)
+def solve(spec: RrAssociationSpec, told: CellCounts) -> list[dict[str, Any]]:
+    found = cells.table_of(spec, told, spec.target)
+    refuse_single_levels(spec, found)
+    estimate = _without_rounding(cells.estimate_by("mle", found, spec.faults()))
     covariance = found.covariance(estimate)
-    unbiased = found.moment()
-    unbiased = np.where(np.abs(unbiased) < _ROUNDING, 0.0, unbiased)
+    unbiased = _without_rounding(found.moment())
     spread = found.covariance(unbiased)
-    level = spec.get("confidence", 0.95)
-    reach = half_width(level, spec.get("range", "normal"))
+    reach = half_width(spec.confidence, spec.range)
     fewest = None if found.is_certain else np.array([found.counts.min()])
     rows = []
     for name, measure in association.measures_for(estimate.shape).items():
         value = association.value(measure, estimate, found.n)
-        error = measure_error(name, measure, found, estimate, covariance, level)
+        error = measure_error(name, measure, found, estimate, covariance, spec.confidence)
         naive = association.value(measure, found.observed, found.n)
         within = ranges(name, unbiased[None], spread[None], found.n, reach, fewest)
-        # An estimate at the border, or one that is too high near independence, belongs to its range.
+        # An estimate at the border, or too high near independence, belongs to its range.
         ends = (float(np.minimum(within.lower[0], value)), float(np.maximum(within.upper[0], value)))
         why = within.why[0]
         if math.isnan(ends[0]) and why is None:
@@ -89,6 +105,18 @@ def solve(
         row = (value, error, *ends, naive)
         rows.append({"measure": name, **dict(zip(_NUMBERS, map(known, row), strict=True)), "why": why})
     return rows
+
+
+def refuse_single_levels(spec: CellsSpec, found: Reconstruction) -> None:
+    """Where a column has a single level there is nothing that it could depend on."""
+    for column, size in zip(spec.columns, found.counts.shape, strict=True):
+        if size < 2:
+            raise spec.refuse(f"column {quoted(column.name)} has a single level; association needs two.")
+
+
+def _without_rounding(table: Array) -> Array:
+    """With cells that are zero but for rounding at zero."""
+    return np.where(np.abs(table) < _ROUNDING, 0.0, table)
 
 
 def measure_error(
@@ -104,7 +132,7 @@ def measure_error(
 
 
 def _rejects_independence(found: Reconstruction, level: float) -> bool:
-    """Whether the published table, without levels that never occur, is far from the product of its margins."""
+    """Whether the table as published, without empty levels, is far from independence."""
     table = found.observed
     for axis in range(table.ndim):
         margin = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
@@ -114,29 +142,22 @@ def _rejects_independence(found: Reconstruction, level: float) -> bool:
     return freedom > 0 and bool(statistic > chi2.ppf(level, freedom))
 
 
-_NUMBERS = ("estimate", "std_error", "lower", "upper", "naive")
-
-
 def known(value: float) -> float | None:
     """NULL rather than NaN for what is not defined."""
     return None if math.isnan(value) else value
 
 
+SOLVE = told_udf("ppduck_rr_association", solve, RrAssociationSpec, CellCounts, rows_type(RESULTS))
 FUNCTION = register(
     Function(
         NAME,
-        (
-            cells.TBL,
-            Parameter("a", arguments.columns, "the first column, or a list of columns"),
-            Parameter("b", arguments.columns, "the second column", "NULL"),
-            *cells.DESIGN,
-            cells.CONFIDENCE,
-            cells.RANGE,
-            cells.TARGET,
-        ),
+        RrAssociationCall,
         plan,
         "Association measures of the table before randomization, with errors and ranges; naive is as published.",
         "Guo (2010), section 3.3; Tan, Kumar & Srivastava (2004), Information Systems 29",
-        udfs=(Udf(SOLVE, solve, *SOLVE_TYPES, by="values"),),
+        kind=Kind.ESTIMATOR,
+        results=RESULTS,
+        example="FROM rr_association('survey_rr', 'gender', 'disease')",
+        udfs=(SOLVE,),
     )
 )

@@ -1,48 +1,56 @@
-"""rr_conclusions(): what measures on randomized rows say of the original where p is not known (Guo 2010, chapter 4).
+"""rr_conclusions(): what measures on randomized rows say of the original where p is not known.
 
-Randomization lessens association. For some measures that is certain (vertical monotonicity, Results 4, 5, 8): the
-original is at least as strong as the published one. For some the order of two pairs of columns is kept where both
-were randomized alike (horizontal, Results 6, 7). All of it is about expected tables: a published value scatters about
-its expectation by about ``std_error`` (NULL near independence for χ² and its kin, where it is not known).
+Randomization lessens association (Guo 2010, chapter 4). For some measures that is certain (vertical
+monotonicity, Results 4, 5, 8): the original is at least as strong as the published one. For some
+the order of two pairs of columns is kept where both were randomized alike (horizontal, Results 6,
+7). All of it is about expected tables: a published value scatters about its expectation by about
+``std_error`` (NULL near independence for χ² and its kin, where it is not known).
 
-Two of the results are stated more narrowly here than there. Result 8 gives mutual information, τ and U for columns
-of any number of levels and any matrix. With three levels or more and a matrix that favours some levels they can rise:
-where B tells only whether A is its first level, publishing the third level as the second raises U from 0.67 to 1. They
-are certain where every level has the same p. And with |AV| the order of pairs (Result 7) is kept where it is the column
-of the consequent, b, that was randomized; with |D| where it is a: the other margin must not move.
+Two of the results are stated more narrowly here than there. Result 8 gives mutual information, τ
+and U for columns of any number of levels and any matrix. With three levels or more and a matrix
+that favours some levels they can rise: where B tells only whether A is its first level, publishing
+the third level as the second raises U from 0.67 to 1. They are certain where every level has the
+same p. And with |AV| the order of pairs (Result 7) is kept where it is the column of the
+consequent, b, that was randomized; with |D| where it is a: the other margin must not move.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ppduck.association.rr_association import known, measure_error
+from ppduck.association.rr_association import known, measure_error, refuse_single_levels
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter
-from ppduck.call.registry import Function, register
-from ppduck.call.udf import Udf
+from ppduck.call.parameters import Call, parameter, parameters
+from ppduck.call.registry import Function, Kind, Result, register
+from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
-from ppduck.errors import Faults, quoted
+from ppduck.designs.design import DesignWords
 from ppduck.estimators import cells, count_column, count_table
+from ppduck.estimators.cells import CellCounts, CellsSpec
 from ppduck.kernels import association
 from ppduck.kernels.independence import conditional
+from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_conclusions"
-SOLVE = "ppduck_rr_conclusions"
 MOST_CELLS = 2_500  # the slopes of a measure take a table for every cell
-# Under which conditions on the matrices; all but the first want both columns to have had the levels that they show.
+# Conditions on the matrices; all but the first want both columns to have had the levels they show.
 ANY, SAME = "any matrices", "any matrices, no level lost"
 HALF, UNIFORM = "every level kept with p >= 0.5", "one p for all levels of a column, no level lost"
-_ROW = (
-    "STRUCT(measure VARCHAR, says VARCHAR, value DOUBLE, at_least DOUBLE, std_error DOUBLE, condition VARCHAR, "
-    "order_of_pairs VARCHAR, reference VARCHAR)"
+RESULTS = (
+    Result("measure", "VARCHAR", "the name of the measure, or p_value for the test of independence"),
+    Result("says", "VARCHAR", "what the value says of the original"),
+    Result("value", "DOUBLE", "the measure on the rows as they are"),
+    Result("at_least", "DOUBLE", "the strength that the original has at least, in expectation; NULL for none"),
+    Result("std_error", "DOUBLE", "by how much the value scatters about its expectation; NULL where not known"),
+    Result("condition", "VARCHAR", "what must hold of the matrices that randomized the columns"),
+    Result("order_of_pairs", "VARCHAR", "whether the order of two pairs of columns by this measure is kept"),
+    Result("reference", "VARCHAR", "where it is proved, or why nothing is said"),
 )
-SOLVE_TYPES = (cells.ARGUMENTS, f"{_ROW}[]")
 
 
 @dataclass(frozen=True)
@@ -88,31 +96,36 @@ def laws_of(shape: Sequence[int]) -> dict[str, Law]:
     return {**ALWAYS, **FROM_HALF} if tuple(shape) == (2, 2) else MANY_LEVELS
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+@parameters
+class RrConclusionsCall(Call):
+    tbl: str = count_table.TBL
+    a: str = parameter(arguments.words, "the column of the rows")
+    b: str = parameter(arguments.words, "the column of the columns; of two levels each, the second is presence")
+    randomized: str = parameter(arguments.choice("both", "a", "b"), "which of the two columns were randomized", "both")
+    count: str | None = count_column.COUNT
+
+
+@dataclass(frozen=True)
+class RrConclusionsSpec(CellsSpec):
+    randomized: str
+
+
+def plan(catalog: Catalog, call: RrConclusionsCall) -> sql.Expr:
     # Nothing is read of how the rows came about: that is what this function does without.
-    asked = given | {"randomized": []}
-    table = count_table.read_table(NAME, catalog, asked, [given["a"], given["b"]])
-    counted = count_table.cells_of(catalog, table, MOST_CELLS, given)
-    statement = counted.statement(SOLVE, {"who": given.get("randomized", "both")})
-    return statement.finish('SELECT unnest("_pp_row") FROM (SELECT unnest("_pp_r") AS "_pp_row" FROM "_pp_solved")')
+    table = count_table.read_table(NAME, catalog, call.tbl, [call.a, call.b], DesignWords(), ())
+    counted = count_table.cells_of(catalog, table, MOST_CELLS, count=call.count)
+    spec = counted.spec(RrConclusionsSpec, randomized=call.randomized)
+    return counted.solve(SOLVE, spec).query(each_row(cells.SOLVED, cells.ANSWER))
 
 
-def solve(
-    specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
-    counts: Sequence[float | None] | None, strangers: int,
-) -> list[dict[str, Any]]:  # fmt: skip
-    spec = json.loads(specification)
-    found = cells.reconstruction(spec, sizes, numbers, counts, strangers)
-    for column, size in zip(spec["columns"], sizes, strict=True):
-        if size < 2:
-            raise Faults(NAME, spec["table"]).refuse(
-                f"column {quoted(column['column'])} has a single level; association needs two."
-            )
-    laws, rows = laws_of(sizes), []
-    for name, measure in association.measures_for(tuple(sizes)).items():
+def solve(spec: RrConclusionsSpec, told: CellCounts) -> list[dict[str, Any]]:
+    found = cells.table_of(spec, told)
+    refuse_single_levels(spec, found)
+    laws, rows = laws_of(found.counts.shape), []
+    for name, measure in association.measures_for(found.counts.shape).items():
         value = association.value(measure, found.observed, found.n)
         error = measure_error(name, measure, found, found.observed)
-        said = _said(name, value, laws.get(name), spec["who"])
+        said = _said(name, value, laws.get(name), spec.randomized)
         rows.append({"measure": name, "value": known(value), "std_error": known(error), **said})
     return [*rows, _test(found.counts)]
 
@@ -149,21 +162,17 @@ def _said(name: str, value: float, law: Law | None, who: str) -> dict[str, Any]:
     }
 
 
+SOLVE = told_udf("ppduck_rr_conclusions", solve, RrConclusionsSpec, CellCounts, rows_type(RESULTS))
 FUNCTION = register(
     Function(
         NAME,
-        (
-            count_table.TBL,
-            Parameter("a", arguments.words, "the column of the rows"),
-            Parameter("b", arguments.words, "the column of the columns; of two levels each, the second is presence"),
-            Parameter(
-                "randomized", arguments.choice("both", "a", "b"), "which of the two columns were randomized", "'both'"
-            ),
-            count_column.COUNT,
-        ),
+        RrConclusionsCall,
         plan,
         "What measures on randomized rows say of the original where p is not known, and on which condition.",
         "Guo (2010), Results 4 to 9",
-        udfs=(Udf(SOLVE, solve, *SOLVE_TYPES, by="values"), count_column.UDF),
+        kind=Kind.MEASURE,
+        results=RESULTS,
+        example="FROM rr_conclusions('survey_rr', 'gender', 'disease')",
+        udfs=(SOLVE, count_column.UDF),
     )
 )

@@ -1,82 +1,104 @@
-"""rr_rules_accuracy(): how far rules found in randomized baskets are from those of the original ones.
+"""rr_rules_accuracy(): how far rules of randomized baskets are from those of the original ones.
 
 With F the actual and R the reconstructed set of rules: ρ and γ are the mean relative errors of
-support and confidence over the rules in both, σ⁻ = |F − R|/|F| and σ⁺ = |R − F|/|F|, as shares;
-s-p and c-p count the pairs of R that stand in the wrong order although one of them is sure:
-ŝ₁ < ŝ₂, but s₁ > ŝ₁ₗ > s_min > s₂, and likewise for confidences (Guo 2010, section 3.2.4 and
-Table 3.3). ``lower`` and ``upper`` take R by the ends of the ranges instead of the estimates,
-its candidates too.
+support and confidence over the rules in both, σ⁻ = |F − R|/|F| and σ⁺ = |R − F|/|F|, as shares; s-p
+and c-p count the pairs of R that stand in the wrong order although one of them is sure: ŝ₁ < ŝ₂,
+but s₁ > ŝ₁ₗ > s_min > s₂, and likewise for confidences (Guo 2010, section 3.2.4 and Table 3.3).
+``lower`` and ``upper`` take R by the ends of the ranges instead of the estimates, its candidates
+too.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ppduck.association import baskets
+from ppduck.association.baskets import BasketPatterns, RulesCall, RulesSpec
 from ppduck.call import arguments
 from ppduck.call.direction import LOWER_IS_BETTER
-from ppduck.call.parameters import Parameter
-from ppduck.call.registry import Function, register
+from ppduck.call.parameters import parameter, parameters
+from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.call.roles import resolve_columns
-from ppduck.call.udf import Udf
+from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.design import MATRIX, P
 from ppduck.errors import Faults, quoted
 from ppduck.estimators.cells import TBL
-from ppduck.estimators.design_source import read_published
+from ppduck.estimators.design_source import read_release
 from ppduck.kernels.rules import By, Itemset, Limits, Rule, conflicts, true_values
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_rules_accuracy"
-SOLVE = "ppduck_rr_rules_accuracy"
-_ROW = "STRUCT(measure VARCHAR, value DOUBLE, lower DOUBLE, upper DOUBLE, direction VARCHAR, meaning VARCHAR)"
-SOLVE_TYPES = (["VARCHAR", *baskets.SIDE, *baskets.SIDE], f"{_ROW}[]")
-ORIGINAL = Parameter("original", arguments.words, "the baskets before randomization")
-RELEASE = replace(TBL, name="release")
+RESULTS = (
+    Result("measure", "VARCHAR", "rho, gamma, sigma_minus, sigma_plus, s_p or c_p"),
+    Result("value", "DOUBLE", "its value, where rules are taken by their estimates; NULL where no rule is in both"),
+    Result("lower", "DOUBLE", "the same where rules are taken by the lower ends of their ranges; NULL where not told"),
+    Result("upper", "DOUBLE", "the same where rules are taken by the upper ends"),
+    Result("direction", "VARCHAR", "which way the value is good"),
+    Result("meaning", "VARCHAR", "what the measure is, in words"),
+)
 _Rules = dict[tuple[Itemset, Itemset], Rule]
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    published = read_published(NAME, catalog, given | {TBL.name: given["release"]}, given["columns"])
-    baskets.refuse_other_than_bits(published)
-    original = catalog.source(NAME, given["original"])
+@parameters
+class RrRulesAccuracyCall(RulesCall):
+    original: str = parameter(arguments.words, "the baskets before randomization")
+    release: str = TBL
+
+
+@dataclass(frozen=True)
+class RrRulesAccuracySpec(RulesSpec):
+    original: str
+
+
+@dataclass(frozen=True)
+class BothPatterns(BasketPatterns):
+    """The patterns of the release, and those of the original."""
+
+    original_bits: Array | None
+    original_counts: Array | None
+
+    @property
+    def original(self) -> BasketPatterns:
+        return BasketPatterns(self.original_bits, self.original_counts)
+
+
+def plan(catalog: Catalog, call: RrRulesAccuracyCall) -> sql.Expr:
+    release = read_release(NAME, catalog, call.release, call.columns, call.words)
+    baskets.refuse_other_than_bits(release)
+    original = catalog.source(NAME, call.original)
     faults = Faults(NAME, original.label)
     if original.columns is None:
         raise faults.refuse(catalog.unseen(original, "make it a table and commit."))
-    own = resolve_columns(faults, original, "columns", given["columns"])
+    own = resolve_columns(faults, original, "columns", call.columns)
     baskets.refuse_other_types(faults, own)
     faults.raise_if_any()
     statement = sql.Statement()
-    baskets.gathered(statement, "_pp_original", original.sql, [column.name for column in own])
-    baskets.published_baskets(statement, published)
-    spec = baskets.specification(published, given) | {"original": original.label}
-    sides = [*baskets.arguments_of("_pp_original"), *baskets.arguments_of("_pp_baskets")]
-    answer = sql.call("unnest", sql.call(SOLVE, sql.text(json.dumps(spec)), *sides))
-    rows = sql.select([sql.named(answer, "_pp_row")], '"_pp_original" CROSS JOIN "_pp_baskets"')
-    return statement.finish(f'SELECT unnest("_pp_row") FROM ({rows})')
+    before = baskets.patterns(original.sql, [column.name for column in own])
+    statement.step("_pp_original", before, materialized=True)
+    baskets.release_steps(statement, release, "_pp_release")
+    spec = RrRulesAccuracySpec(NAME, release.source.label, baskets.items_of(release), call.limits, original.label)
+    told = {f"original_{name}": value for name, value in baskets.told_of("_pp_original").items()}
+    measures = SOLVE.asked(spec, baskets.told_of("_pp_release") | told)
+    both = sql.table("_pp_original").cross(sql.table("_pp_release"))
+    statement.step("_pp_solved", sql.query([sql.named(measures, "_pp_measures")], both), materialized=False)
+    return statement.query(each_row("_pp_solved", "_pp_measures"))
 
 
-def solve(
-    specification: str,
-    words: Sequence[Sequence[int | None]], counts: Sequence[int],
-    masked_words: Sequence[Sequence[int | None]], masked_counts: Sequence[int],
-) -> list[dict[str, Any]]:  # fmt: skip
-    spec = json.loads(specification)
-    limits = baskets.limits(spec)
-    original = baskets.read(spec, spec["original"], words, counts)
-    actual = _reached(baskets.rules_of(spec, original), limits, "estimate")
+def solve(spec: RrRulesAccuracySpec, told: BothPatterns) -> list[dict[str, Any]]:
+    original = baskets.read(spec, spec.original, told.original)
+    actual = _reached(baskets.rules_of(spec, original), spec.limits, "estimate")
     if not actual:
-        raise Faults(NAME, spec["original"]).refuse(
-            f"no rule of {quoted(spec['original'])} reaches min_support and min_confidence; lower them."
+        raise Faults(NAME, spec.original).refuse(
+            f"no rule of {quoted(spec.original)} reaches min_support and min_confidence; lower them."
         )
-    published = baskets.randomized(spec, baskets.read(spec, spec["table"], masked_words, masked_counts))
-    sets = {by: _reached(baskets.rules_of(spec, published, by), limits, by) for by in _WAYS}
+    release = baskets.before_randomization(spec, baskets.read(spec, spec.table, told))
+    sets = {by: _reached(baskets.rules_of(spec, release, by), spec.limits, by) for by in _WAYS}
     found = list(sets["estimate"].values())
     both = [(actual[name], sets["estimate"][name]) for name in actual if name in sets["estimate"]]
     rho = _mean([abs(r.support - f.support) / f.support for f, r in both])
@@ -84,8 +106,8 @@ def solve(
     lost = {by: len(actual.keys() - chosen.keys()) / len(actual) for by, chosen in sets.items()}
     made_up = {by: len(chosen.keys() - actual.keys()) / len(actual) for by, chosen in sets.items()}
     support, confidence = true_values(original, found)
-    in_support = _conflicts(found, "support", support, limits.support)
-    in_confidence = _conflicts(found, "confidence", confidence, limits.confidence)
+    in_support = _conflicts(found, "support", support, spec.limits.support)
+    in_confidence = _conflicts(found, "confidence", confidence, spec.limits.confidence)
     return [
         _row("rho", rho, None, None, "mean error of the support of rules found, by the true support"),
         _row("gamma", gamma, None, None, "mean error of their confidence, by the true confidence"),
@@ -124,13 +146,20 @@ def _row(measure: str, value: float | None, lower: float | None, upper: float | 
     }  # fmt: skip
 
 
+SOLVE = told_udf("ppduck_rr_rules_accuracy", solve, RrRulesAccuracySpec, BothPatterns, rows_type(RESULTS))
 FUNCTION = register(
     Function(
         NAME,
-        (ORIGINAL, RELEASE, baskets.COLUMNS, *baskets.LEAST, P, MATRIX, *baskets.RANGES),
+        RrRulesAccuracyCall,
         plan,
         "How far rules from randomized baskets are from the original's: errors, and rules lost or made up.",
         "Guo (2010), section 3.2.4",
-        udfs=(Udf(SOLVE, solve, *SOLVE_TYPES, by="values"),),
+        kind=Kind.MEASURE,
+        results=RESULTS,
+        example=(
+            "FROM rr_rules_accuracy('baskets', 'baskets_rr', ['bread','butter','jam'], min_support=0.2, "
+            "min_confidence=0.6)"
+        ),
+        udfs=(SOLVE,),
     )
 )

@@ -17,7 +17,16 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ppduck.call.parameters import AnyCall, MisreadError, NotTakenError, Parameter, Reader, parameters_of
+from ppduck.call.parameters import (
+    AnyCall,
+    MisreadError,
+    NotTakenError,
+    Parameter,
+    Reader,
+    call_of,
+    parameter,
+    parameters_of,
+)
 from ppduck.call.ranges import Range
 from ppduck.errors import Faults, listed, near_miss
 
@@ -131,8 +140,8 @@ def _of(within: Range) -> str:
     return f"of {within}" if str(within).startswith("at least") else str(within)
 
 
-TABLE: Any = Parameter("tbl", words, "a table, view or file name, or a SELECT in parentheses")
-TBL: Parameter = TABLE
+TABLE = parameter(words, "a table, view or file name, or a SELECT in parentheses")
+TBL: Any = Parameter("tbl", words, TABLE.doc)
 
 
 def read_arguments(
@@ -145,16 +154,16 @@ def read_arguments(
     faults = Faults(function)
     given = {name: _valued(*found, evaluate) for name, found in _named(faults, parameters, texts).items()}
     result: dict[str, Any] = {}
-    for parameter in parameters:
-        value = given.get(parameter.name)
+    for each in parameters:
+        value = given.get(each.name)
         if value is None:
-            if parameter.default is None:
-                faults.add(f"parameter {parameter.name!r} is missing: {parameter.doc}.")
+            if each.default is None:
+                faults.add(f"parameter {each.name!r} is missing: {each.doc}.")
             continue
         try:
-            result[parameter.name] = parameter.read(value)
+            result[each.name] = each.read(value)
         except MisreadError as misread:
-            faults.add(f"{parameter.name} {misread}, got {_shown(value)}.")
+            faults.add(f"{each.name} {misread}, got {_shown(value)}.")
     faults.raise_if_any()
     return result
 
@@ -163,7 +172,7 @@ def read_call(
     function: str, call: type[AnyCall], texts: Sequence[str | None], evaluate: Callable[[str], Any]
 ) -> AnyCall:
     """The arguments of a call, defaults filled in."""
-    return call(**read_arguments(function, parameters_of(call), texts, evaluate))
+    return call_of(call, read_arguments(function, parameters_of(call), texts, evaluate))
 
 
 def read_texts(function: str, parameters: Sequence[Parameter], texts: Sequence[str | None]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, dataclass_transform
 
@@ -114,7 +114,7 @@ def parameters(cls: type[AnyCall]) -> type[AnyCall]:
         declared = cls.__dict__.get(name)
         if not isinstance(declared, Parameter):
             raise TypeError(f"{cls.__name__}.{name} needs parameter(…)")
-        own = dataclasses.replace(declared, name=name)
+        own = dataclasses.replace(declared, name=name.removesuffix("_"))  # class_, because Python keeps class
         metadata = {_OF_FIELD: own}
         setattr(
             cls,
@@ -130,6 +130,12 @@ def parameters_of(call: type[Call]) -> tuple[Parameter, ...]:
         return ()
     declared = [each.metadata[_OF_FIELD] for each in fields(call)]
     return tuple(sorted((each for each in declared if each.given), key=lambda each: each.last))
+
+
+def call_of(call: type[AnyCall], values: Mapping[str, Any]) -> AnyCall:
+    """A call of these values, by the names of the parameters."""
+    names = {each.metadata[_OF_FIELD].name: each.name for each in fields(call)}  # type: ignore[arg-type]
+    return call(**{names[name]: value for name, value in values.items()})
 
 
 def own_parameters(call: type[Call], common: type[Call]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 
 from ppduck.call.guarantees import Guarantee, Loss
-from ppduck.call.parameters import Parameter
+from ppduck.call.parameters import Call, Parameter
 from ppduck.call.registry import Kind, PlainMacro, Result, register
 from ppduck.query.whole_names import foreign, qualified_within, systems
 
@@ -57,7 +57,7 @@ def own_name(macro: str) -> str:
 
 def plain_macro(
     name: str,
-    parameters: tuple[Parameter, ...],
+    takes: type[Call] | tuple[Parameter, ...],
     summary: str,
     reference: str,
     *,
@@ -74,7 +74,7 @@ def plain_macro(
         return f"FROM {own_name(name)}({arguments})"
 
     macro = PlainMacro(
-        name, parameters, plan, summary, reference,
+        name, takes, plan, summary, reference,
         kind=kind, results=results, example=example, keeps=keeps, loses=loses,
     )  # fmt: skip
     register(macro)

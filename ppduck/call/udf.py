@@ -19,15 +19,6 @@ Unsigned = Annotated[int, "UBIGINT"]
 _TYPES = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN", Array: "DOUBLE[]"}
 
 
-class Column(Protocol):
-    """A column of what is given: its name and its type."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def type(self) -> str: ...
-
-
 @dataclass(frozen=True)
 class Udf:
     """A Python function, the types of its arguments and of its result as DuckDB writes them, and how it is called.
@@ -66,6 +57,26 @@ def told_udf(name: str, call: Callable[[Any, Any], Any], spec: type[Spec], told:
     return Udf(name, call, ("VARCHAR", f"STRUCT({fields})"), gives, spec=spec, told=told)
 
 
+class Typed(Protocol):
+    """A name with a type of DuckDB's, such as a result of a function."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+
+def row_type(results: Iterable[Typed]) -> str:
+    """The type of a struct of these, for a UDF that gives one."""
+    return "STRUCT(" + ", ".join(f'"{each.name}" {each.type}' for each in results) + ")"
+
+
+def rows_type(results: Iterable[Typed]) -> str:
+    """The type of a list of them."""
+    return f"{row_type(results)}[]"
+
+
 @cache
 def told_types(told: Any) -> dict[str, str]:
     """DuckDB's types of a dataclass, by field."""
@@ -85,8 +96,3 @@ def _written(hint: Any) -> str:
     if origin in (list, Sequence):
         return f"{_written(inside[0])}[]"
     raise TypeError(f"no type of DuckDB stands for {hint}")
-
-
-def rows_type(columns: Iterable[Column]) -> str:
-    """A list of rows, as a function gives it that answers with several."""
-    return f"STRUCT({', '.join(f'{sql.render(sql.name(each.name))} {each.type}' for each in columns)})[]"

@@ -13,7 +13,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 
-from ppduck.catalogue.tables import Reader
+from ppduck.catalogue.reader import Reader
+from ppduck.catalogue.trip import Trip
 from ppduck.errors import Faults, UnreadError, quoted
 from ppduck.query import tree as sql
 from ppduck.query.whole_names import foreign, qualified
@@ -60,13 +61,12 @@ class Syntax:
         self._parts = dict(zip(EXPRESSIONS, expressions, strict=True))
         self._asked: set[tuple[int, str]] = set()
 
-    def refuse_shadowed(self, function: str, reader: Reader, probed: str) -> None:
+    def refuse_shadowed(self, function: str, reader: Reader, probed: str, trip: Trip, place: tuple[str, ...]) -> None:
         """Refuses a call in whose place a macro stands for a piece of syntax."""
         # The setting integer_division turns / into //, which is nobody's macro.
         probed = probed.replace("(7.0 // 8.0)", self._parts["/"])
         if probed == f'"row"({", ".join(self._parts.values())})':
-            self._ask_databases(function, reader)
-            if self._reads_literals(reader):
+            if trip.once(("literals", place), lambda: self._means_what_it_says(function, reader)):
                 return
             refuse_macros(function, reader)
         names = [name for name, part in self._parts.items() if part not in probed] or list(EXPRESSIONS)
@@ -74,6 +74,10 @@ class Syntax:
         missing = [name for name in names if name not in {place[2].lower() for place in found}]
         # What the planner's cursor does not see is a temporary macro of the caller.
         raise _refusal(function, [*found, *(("temp", "main", name) for name in missing)])
+
+    def _means_what_it_says(self, function: str, reader: Reader) -> bool:
+        self._ask_databases(function, reader)
+        return self._reads_literals(reader)
 
     def _reads_literals(self, reader: Reader) -> bool:
         try:

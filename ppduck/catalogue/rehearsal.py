@@ -10,15 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
+from ppduck.catalogue.reader import Reader
 from ppduck.errors import Faults, UnreadError, quoted
 from ppduck.query import tree as sql
-
-if TYPE_CHECKING:
-    from ppduck.catalogue.tables import Reader
 
 # Files whose values are text until they are read; any other format has its types written down.
 _MAY_NAME_TEXT = re.compile(r"csv|tsv|json|txt|jsonl", re.IGNORECASE)
@@ -49,13 +47,12 @@ def rehearse(reader: Reader, faults: Faults, parameter: str, statement: str) -> 
         ) from None
 
 
-def read_through(reader: Reader, faults: Faults, label: str, source: str) -> None:
-    """Reads a source to its end if it rests on a file of text, where the type of any cell may be a surprise."""
-    texts = [
-        source,
-        *(row[0] for row in reader.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()),
-    ]
-    if not any(_MAY_NAME_TEXT.search(text or "") for text in texts):
+def read_through(reader: Reader, faults: Faults, label: str, source: str, views: Iterable[str]) -> None:
+    """Reads a source to its end if it rests on a file of text, where the type of any cell may be a surprise.
+
+    It may do so by one of the ``views``, of which these are the statements that made them.
+    """
+    if not any(_MAY_NAME_TEXT.search(text) for text in (source, *views)):
         return
     [(_, explained)] = reader.execute(f"EXPLAIN (FORMAT json) SELECT * FROM {source}").fetchall()
     if not any(_READS_TEXT.match(name) for name in _operators(json.loads(explained))):

@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from ppduck.catalogue.reader import Reader
 from ppduck.catalogue.rehearsal import read_through
+from ppduck.catalogue.trip import Trip
 from ppduck.errors import Faults, PpduckError, UnreadError, near_miss, quoted
 from ppduck.query import tree as sql
 from ppduck.query.whole_names import foreign
@@ -34,14 +36,6 @@ _SMALL_PART = 0.25
 _NOISE_COLUMNS = 5
 _MISSING = re.compile(r"Table with name \"?(?P<name>.*?)\"? does not exist!")
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-
-
-class Reader(Protocol):
-    """The little that the planner asks of a DuckDB cursor."""
-
-    def execute(self, query: str, parameters: object = ...) -> Any: ...
-
-    def extract_statements(self, query: str) -> list[Any]: ...
 
 
 @dataclass(frozen=True)
@@ -120,8 +114,8 @@ class Catalog:
     """The database as one connection's planner sees it."""
 
     reader: Reader
-    # Levels that were read while this call is planned: a view is planned several times on the way.
-    read_levels: dict[tuple[str, str, int], list[str] | None] = field(default_factory=dict)
+    trip: Trip = field(default_factory=Trip)
+    place: tuple[str, ...] = ()  # database, schema and search path, from which names are looked for
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression of ppduck's."""
@@ -161,15 +155,15 @@ class Catalog:
         return Source(stripped, candidates[0], None, repeatable=False, trouble=next(filter(None, troubles), ""))
 
     def columns_of(self, source: Source) -> tuple[Column, ...]:
-        """The columns of a source, asked anew: views are planned again on the way."""
-        return self._columns(source.sql)
+        """The columns of a source, by the name that it goes by now."""
+        return self._columns(source.sql)[0]
+
+    def records_of(self, source: Source) -> tuple[Any, ...]:
+        """What the calls that a source holds tell of themselves when they are planned."""
+        return self.trip.recorded_by(lambda: self._columns(source.sql))
 
     def tables(self) -> list[str]:
-        query = (
-            "SELECT table_name FROM duckdb_tables() WHERE NOT internal "
-            "UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
-        )
-        return [row[0] for row in self.reader.execute(query).fetchall()]
+        return sorted({entry.name for entry in self.trip.entries(self.reader)})
 
     def unseen(self, source: Source, remedy: str = "name every column to use: conf := […], nonconf := […].") -> str:
         """What to say of a table that is missing here, or only invisible from here."""
@@ -185,10 +179,8 @@ class Catalog:
         if column.is_enum:
             found = self.evaluate(f"enum_range(NULL::{column.type})")
             return list(found) if len(found) <= at_most else None
-        wanted = (source.sql, column.name, at_most)
-        if wanted not in self.read_levels:
-            self.read_levels[wanted] = self._read_levels(source, name, at_most)
-        return self.read_levels[wanted]
+        question = ("levels", self.place, source.sql, column.name, at_most)
+        return self.trip.once(question, lambda: self._read_levels(source, name, at_most))
 
     def _read_levels(self, source: Source, name: sql.Expr, at_most: int) -> list[str] | None:
         query = sql.select([sql.named(name, "level")], source.sql, where=sql.present([name]))
@@ -216,16 +208,10 @@ class Catalog:
     def homes(self, name: str) -> list[Home]:
         """Where a table or view of that name is, as far as the planner can see; the most likely place first."""
         *places, own = _parts(name)
-        query = (
-            "SELECT database_name, schema_name, name, created FROM ("
-            "SELECT database_name, schema_name, view_name AS name, sql AS created FROM duckdb_views() "
-            "WHERE NOT internal "
-            "UNION ALL SELECT database_name, schema_name, table_name, NULL FROM duckdb_tables() WHERE NOT internal) "
-            "WHERE lower(name) = lower(?) "
-            "ORDER BY database_name = current_database() DESC, schema_name = current_schema() DESC"
-        )
-        rows = self.reader.execute(query, [own]).fetchall()
-        found = [Home(*row) for row in rows if folded(row[2]) == folded(own)]
+        entries = [each for each in self.trip.entries(self.reader) if folded(each.name) == folded(own)]
+        here = self._here() if len(entries) > 1 else ()
+        entries.sort(key=lambda each: (each.database not in here[:1], each.schema not in here[1:]))
+        found = [Home(each.database, each.schema, each.name, each.created or None) for each in entries]
         where = [folded(place) for place in places]
         if len(where) == 2:
             return [home for home in found if [folded(home.database), folded(home.schema)] == where]
@@ -238,10 +224,15 @@ class Catalog:
         """Where a name leads to; None where it leads nowhere, or where only the search path could tell."""
         homes = self.homes(name)
         if len(homes) > 1 and len(_parts(name)) < 3:
-            here = self.reader.execute("SELECT current_database(), current_schema()").fetchone()
+            here = self._here()
             homes = [home for home in homes if (home.database, home.schema) == here or "." in name]
             homes = homes if len(homes) == 1 else []
         return homes[0] if homes else None
+
+    def _here(self) -> tuple[str, ...]:
+        """The database and the schema in which names are looked for first."""
+        query = "SELECT current_database(), current_schema()"
+        return self.place[:2] or tuple(self.reader.execute(query).fetchone())
 
     def few_valued(self, source: Source, columns: Sequence[Column], at_most: int) -> dict[str, list[str]]:
         """Which of these categories have few levels, and which levels; a short look rules names out."""
@@ -283,9 +274,9 @@ class Catalog:
 
     def about_how_many_rows(self, source: Source) -> int | None:
         """What the catalogue says of a table; None for a view or a file, of which only a look would tell."""
-        query = "SELECT max(estimated_size) FROM duckdb_tables() WHERE lower(table_name) = lower(?)"
-        found: int | None = self.reader.execute(query, [_parts(source.sql)[-1]]).fetchone()[0]
-        return found
+        own = folded(_parts(source.sql)[-1])
+        sizes = [entry.rows for entry in self.trip.entries(self.reader) if folded(entry.name) == own]
+        return max((size for size in sizes if size is not None), default=None)
 
     def fits_in_memory(self, source: Source) -> bool:
         """Whether all rows of a source, some eight bytes a value, take a small part of the memory limit."""
@@ -308,34 +299,42 @@ class Catalog:
             raise faults.refuse(f"tbl must hold exactly one SELECT between its parentheses; got {text!r}.")
         own = foreign(text)
         try:
-            columns = self._columns(own)
+            columns, row_type = self._columns(own)
         except UnreadError as error:
             return Source(text, own, None, repeatable=False, trouble=_trouble(faults, text, text, error))
-        source = Source(text, own, columns, repeatable=False, row_type=self._row_type(own))
+        source = Source(text, own, columns, repeatable=False, row_type=row_type)
         self._read_through(faults, source)
         return source
 
     def _read_through(self, faults: Faults, source: Source) -> None:
         """Once for a call, unless a table has the rows already."""
-        wanted = (source.sql, "*", 0)
-        if not source.has_rowid and wanted not in self.read_levels:
-            read_through(self.reader, faults, source.label, source.sql)
-            self.read_levels[wanted] = None
+        if not source.has_rowid:
+            self.trip.once(
+                ("read through", self.place, source.sql),
+                lambda: read_through(self.reader, faults, source.label, source.sql, self._definitions()),
+            )
+
+    def _definitions(self) -> list[str]:
+        return [entry.created for entry in self.trip.entries(self.reader)]
 
     def _described(self, label: str, name: str) -> Source:
-        columns = self._columns(name)
+        return self.trip.once(("source", self.place, label, name), lambda: self._describe(label, name))
+
+    def _describe(self, label: str, name: str) -> Source:
+        columns, row_type = self._columns(name)
         own_rowid = any(folded(column.name) == "rowid" for column in columns)
         has_rowid = not own_rowid and self._runs(f"SELECT rowid FROM {name} LIMIT 0")
-        return Source(label, name, columns, has_rowid, has_rowid or self._is_file(name), self._row_type(name))
+        return Source(label, name, columns, has_rowid, has_rowid or self._is_file(name), row_type)
 
-    def _columns(self, source: str) -> tuple[Column, ...]:
-        rows = self.reader.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+    def _columns(self, source: str) -> tuple[tuple[Column, ...], str]:
+        """The columns of a source, and the type of its rows."""
+        return self.trip.once(("columns", self.place, source), lambda: self._read_columns(source))
+
+    def _read_columns(self, source: str) -> tuple[tuple[Column, ...], str]:
+        query = f'DESCRIBE SELECT "_pp_row".*, "_pp_row" FROM {source} AS "_pp_row"'
+        *rows, (_, row_type, *_) = self.reader.execute(query).fetchall()
         # Constraints are left aside: an open transaction may have replaced the table by one without them.
-        return tuple(Column(name, type_) for name, type_, *_ in rows)
-
-    def _row_type(self, source: str) -> str:
-        described = self.reader.execute(f'DESCRIBE SELECT "_pp_row" FROM {source} AS "_pp_row"').fetchone()
-        return str(described[1])
+        return tuple(Column(name, type_) for name, type_, *_ in rows), str(row_type)
 
     def _is_file(self, name: str) -> bool:
         """Whether a name that can be read is no catalogue entry: then it is a file."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.parameters import MisreadError, Parameter
+from ppduck.call.parameters import Call, MisreadError, parameter
 from ppduck.call.ranges import Range
 from ppduck.catalogue.tables import Catalog, Column, Source
 from ppduck.errors import Faults, quoted
@@ -27,12 +25,14 @@ _SUM_TOLERANCE = 1e-9
 _MORE_CATEGORIES = {"DATE", "UUID"}
 
 Levels = tuple[str | None, ...]
+Matrix = list[list[float]]
+Probability = float | Mapping[str, float]  # of all columns, or by column
 
 probability = arguments.per_column(arguments.number(Range(FINEST, 1 - FINEST, also=1)))
 
 
 @arguments.reader("{'column': [[…], …]}, a square list of rows for each column, matrix[i][j] = Pr(level j becomes i)")
-def matrix_per_column(value: Any) -> dict[str, list[list[float]]]:
+def matrix_per_column(value: Any) -> dict[str, Matrix]:
     if not isinstance(value, Mapping):
         raise MisreadError
     result = {}
@@ -53,18 +53,45 @@ def levels_per_column(value: Any) -> dict[str, list[Any]]:
     return {str(name): levels for name, levels in value.items()}
 
 
-def probabilities(either: str, most: str = "") -> tuple[Parameter, Parameter]:
+def probabilities(either: str, most: str = "") -> tuple[Any, Any]:
     """p and matrix; ``either`` says when which of them is to be given."""
     p = "the probability to keep a value, one number or {'column': 0.9}"
     matrix = "{'column': [[…], …]} where matrix[i][j] is Pr(level j is published as i)"
     return (
-        Parameter("p", probability, f"{p}; {either}", "NULL"),
-        Parameter("matrix", matrix_per_column, f"{matrix}{most}; {either}", "NULL"),
+        parameter(probability, f"{p}; {either}", None),
+        parameter(matrix_per_column, f"{matrix}{most}; {either}", None),
     )
 
 
 P, MATRIX = probabilities("a column has p or matrix, not both")
-LEVELS = Parameter("levels", levels_per_column, "{'column': ['a', 'b']}: the domain, in the order of matrix", "NULL")
+LEVELS: Any = parameter(levels_per_column, "{'column': ['a', 'b']}: the domain, in the order of matrix", None)
+
+
+@dataclass(frozen=True)
+class DesignWords:
+    """What a call says of a design: None where it does not say."""
+
+    p: Probability | None = None
+    matrix: Mapping[str, Matrix] | None = None
+    levels: Mapping[str, list[Any]] | None = None
+    null_is_level: bool = False
+
+    @property
+    def tells_probabilities(self) -> bool:
+        return self.p is not None or self.matrix is not None
+
+
+class DesignCall(Call):
+    """A call that may say how columns are randomized; each function declares these parameters where they stand."""
+
+    p: Probability | None
+    matrix: Mapping[str, Matrix] | None
+    levels: Mapping[str, list[Any]] | None
+    on_null: str | None
+
+    @property
+    def words(self) -> DesignWords:
+        return DesignWords(self.p, self.matrix, self.levels, self.on_null == "level")
 
 
 @dataclass(frozen=True)
@@ -84,10 +111,6 @@ class Attribute:
 
     def matrix(self, size: int) -> Array:
         return np.array(self.rows) if self.rows is not None else randomized.uniform(self.p or 1.0, size)
-
-    def described(self) -> dict[str, Any]:
-        """What is fixed about the column, for a specification."""
-        return {"column": self.name, "levels": self.levels, "p": self.p, "matrix": self.rows}
 
     def reordered(self, levels: Levels) -> Attribute:
         """The same with its levels, and what the matrix says of them, in another order."""
@@ -123,27 +146,7 @@ class Design:
     columns: tuple[str, ...] | None  # None where the planner cannot see them
 
 
-_recorded: ContextVar[list[Design] | None] = ContextVar("recorded designs", default=None)
-
-
-@contextmanager
-def recording() -> Iterator[list[Design]]:
-    """Gathers the designs of all masking calls that are planned inside the block."""
-    found: list[Design] = []
-    token = _recorded.set(found)
-    try:
-        yield found
-    finally:
-        _recorded.reset(token)
-
-
-def record(design: Design) -> None:
-    found = _recorded.get()
-    if found is not None:
-        found.append(design)
-
-
-def checked_matrix(name: str, rows: list[list[float]], size: int | None, add: Callable[[str], None]) -> bool:
+def is_stochastic(name: str, rows: Matrix, size: int | None, add: Callable[[str], None]) -> bool:
     """Whether a matrix is square, of the right size, and has columns that sum to 1; else what is wrong."""
     height = len(rows)
     if any(len(row) != height for row in rows) or height < 2:
@@ -172,24 +175,22 @@ def checked_matrix(name: str, rows: list[list[float]], size: int | None, add: Ca
     return True
 
 
-def normalised(rows: list[list[float]]) -> tuple[tuple[float, ...], ...]:
+def normalised(rows: Matrix) -> tuple[tuple[float, ...], ...]:
     """The rows with columns that sum to 1 to the last bit but one."""
     table = np.array(rows)
     return tuple(map(tuple, (table / table.sum(axis=0)).tolist()))
 
 
-def chosen_columns(given: dict[str, Any], faults: Faults) -> list[str]:
+def columns_to_randomize(conf: Sequence[str] | None, words: DesignWords, faults: Faults) -> list[str]:
     """The columns that a call randomizes: those of conf, or those that p and matrix name."""
-    p, matrix = given.get("p"), given.get("matrix", {})
-    named = [*(p if isinstance(p, dict) else ()), *matrix]
-    conf = given.get("conf")
+    named = [*(words.p if isinstance(words.p, Mapping) else ()), *(words.matrix or ())]
     if conf is not None:
         own = {folded(name) for name in conf}
         for name in named:
             if folded(name) not in own:
                 faults.add(f"p or matrix names column {quoted(name)}, which conf does not.")
         return list(conf)
-    if isinstance(p, float):
+    if isinstance(words.p, float):
         faults.add("p is one number; name the columns in conf := […], or give p := {'column': 0.9}.")
     elif not named:
         faults.add("name the columns to randomize, such as p := {'disease': 0.8} or matrix := {'disease': [[…], …]}.")
@@ -203,24 +204,23 @@ def by_folded_name(mapping: Mapping[str, Any]) -> dict[str, Any]:
 class DesignReader:
     """Reads p, matrix and levels of a call for some columns of a source."""
 
-    def __init__(self, catalog: Catalog, source: Source, given: dict[str, Any], faults: Faults) -> None:
+    def __init__(self, catalog: Catalog, source: Source, words: DesignWords, faults: Faults) -> None:
         self.catalog, self.source, self.faults = catalog, source, faults
-        p = given.get("p")
-        self.one_p = p if isinstance(p, float) else None
-        self.ps: dict[str, float] = by_folded_name(p) if isinstance(p, dict) else {}
-        self.matrices: dict[str, list[list[float]]] = by_folded_name(given.get("matrix", {}))
-        self.domains: dict[str, list[Any]] = by_folded_name(given.get("levels", {}))
-        self.null_is_level = given.get("on_null") == "level"
+        self.one_p = words.p if isinstance(words.p, float) else None
+        self.ps: dict[str, float] = by_folded_name(words.p) if isinstance(words.p, Mapping) else {}
+        self.matrices: dict[str, Matrix] = by_folded_name(words.matrix or {})
+        self.domains: dict[str, list[Any]] = by_folded_name(words.levels or {})
+        self.null_is_level = words.null_is_level
 
     def refuse_strangers(self, names: Sequence[str]) -> None:
         """p, matrix and levels may only speak of the columns that the call is about."""
         own = {folded(name) for name in names}
-        for parameter, mapping in (("p", self.ps), ("matrix", self.matrices), ("levels", self.domains)):
+        for given, mapping in (("p", self.ps), ("matrix", self.matrices), ("levels", self.domains)):
             for name in mapping:
                 if name not in own:
-                    self.faults.add(f"{parameter} names column {quoted(name)}, which the call is not about.")
+                    self.faults.add(f"{given} names column {quoted(name)}, which the call is not about.")
 
-    def probabilities(self, name: str, hint: str = "") -> tuple[float | None, list[list[float]] | None]:
+    def probabilities(self, name: str, hint: str = "") -> tuple[float | None, Matrix | None]:
         """p or matrix of a column: exactly one of them."""
         own = folded(name)
         p, rows = self.ps.get(own), self.matrices.get(own)
@@ -294,7 +294,7 @@ class DesignReader:
                 "could be randomized to. Give the whole domain in levels, or leave the column out."
             )
             return None
-        if rows is not None and not checked_matrix(column.name, rows, len(levels), self.faults.add):
+        if rows is not None and not is_stochastic(column.name, rows, len(levels), self.faults.add):
             return None
         if rows is not None and len(levels) > MOST_MATRIX_LEVELS:
             self.faults.add(f"matrix of column {quoted(column.name)} has more than {MOST_MATRIX_LEVELS} levels; use p.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from sqlglot import exp
 
@@ -19,11 +21,11 @@ def place(attribute: Attribute, *, null_is_level: bool) -> sql.Expr:
     if attribute.enum is not None:
         code = _ranked(attribute, sql.call("enum_code", value.copy()))
     else:
-        code = sql.call("enum_code", sql.raw(f"TRY_CAST(CAST({sql.render(value.copy())} AS VARCHAR) AS {kind})"))
+        code = sql.call("enum_code", sql.cast_as(sql.cast(value.copy(), "VARCHAR"), kind, try_=True))
     code = sql.cast(code, "INTEGER")
     if not null_is_level:
         return code
-    return exp.Case().when(value.is_(exp.null()), sql.number(len(levels))).else_(code)
+    return sql.cases((value.is_(exp.null()), sql.number(len(levels))), otherwise=code)
 
 
 def _ranked(attribute: Attribute, code: sql.Expr) -> sql.Expr:
@@ -32,8 +34,12 @@ def _ranked(attribute: Attribute, code: sql.Expr) -> sql.Expr:
     ranks = [places[label] for label in attribute.enum or ()]
     if ranks == sorted(ranks):
         return code
-    after = exp.Add(this=sql.cast(code, "BIGINT"), expression=sql.number(1))
-    return sql.call("list_extract", sql.call("list_value", *map(sql.number, ranks)), after)
+    return _at(map(sql.number, ranks), sql.cast(code, "BIGINT"))
+
+
+def _at(values: Iterable[sql.Expr], place: sql.Expr) -> sql.Expr:
+    """One of some values, the first at place 0."""
+    return sql.item(sql.call("list_value", *values), sql.total([place, sql.number(1)]))
 
 
 def published(
@@ -61,7 +67,7 @@ def _kept_below(attribute: Attribute, code: sql.Expr) -> sql.Expr:
     if attribute.p is not None:
         return sql.number(_threshold(attribute.p))
     kept = [_threshold(float(share)) for share in np.diag(attribute.matrix(len(attribute.levels or ())))]
-    return sql.raw(f"list_extract({kept}, {sql.render(code.copy())} + 1)")
+    return _at(map(sql.number, kept), code.copy())
 
 
 def _another(attribute: Attribute, code: sql.Expr, draw: sql.Expr) -> sql.Expr:
@@ -85,6 +91,7 @@ def _by_matrix(attribute: Attribute, code: sql.Expr, draw: sql.Expr) -> sql.Expr
         reached = [_threshold(share) for share in (column[j] + np.cumsum(others)).tolist()]
         last = int(np.flatnonzero(others)[-1]) if others.any() else len(column) - 1
         lists.append(reached[:last] + [_DRAWS] * (len(column) - last))
+    # Written out: a tree of up to 40,000 thresholds would take longer to plan than the statement to run.
     own = f"list_extract({lists}, {sql.render(code.copy())} + 1)"
     return sql.raw(f"list_position(list_transform({own}, lambda t: {sql.render(draw.copy())} < t), true)")
 
@@ -108,4 +115,4 @@ def _typed(attribute: Attribute, value: sql.Expr) -> sql.Expr:
     """A level back in the type of its column."""
     if attribute.type == "VARCHAR":
         return value
-    return sql.raw(f"CAST({sql.render(value)} AS {attribute.type})")
+    return sql.cast_as(value, attribute.type)

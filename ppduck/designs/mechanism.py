@@ -27,22 +27,22 @@ import numpy as np
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter
+from ppduck.call.parameters import parameter
 from ppduck.call.registry import Function
 from ppduck.call.roles import refuse_overlap, refuse_reserved, resolve_columns
-from ppduck.call.udf import Udf
+from ppduck.call.spec import Spec
+from ppduck.call.udf import told_udf
 from ppduck.catalogue.tables import Catalog, Column, Source
 from ppduck.designs import drawing
 from ppduck.designs.design import (
-    LEVELS,
     MOST_MATRIX_LEVELS,
     Attribute,
     Design,
+    DesignCall,
     DesignReader,
-    chosen_columns,
+    columns_to_randomize,
     normalised,
     probabilities,
-    record,
 )
 from ppduck.errors import Faults, quoted
 from ppduck.kernels.noise import tweak_of
@@ -53,27 +53,34 @@ from ppduck.runtime.noise import DRAWS, draw_function
 from ppduck.stages import keys
 from ppduck.values import folded
 
-CHECK = "ppduck_rr_check"
 _HALVES = 2
 _ROOM = 2  # bits above a tweak, so that the place of a level can be added to it
 _KEYS_TO_LOOK_AT = 1_000_000
+_CHECKED = "_pp_checked"  # what the first look gives: 0, or an error
 
-CONF = Parameter("conf", arguments.columns, "the columns to randomize; by default those that p and matrix name", "NULL")
+CONF: Any = parameter(arguments.columns, "the columns to randomize; by default those that p and matrix name", None)
 # Other functions can do without, where a view over a mask tells them.
-PROBABILITIES = probabilities("each column needs p or matrix, one of them", f", of {MOST_MATRIX_LEVELS} levels at most")
-SHARED = (
-    LEVELS,
-    Parameter("key", arguments.columns, "the columns that identify a row for its draws", "NULL"),
-    Parameter("seed", arguments.integer, "repeatable, unprotected draws for tests", "NULL"),
-    Parameter(
-        "on_null",
-        arguments.choice("keep", "level"),
-        "whether NULL stays NULL or is a level like others; it stays by default, because where nothing was answered "
-        "there is no answer to randomize",
-        "'keep'",
-    ),
-    Parameter("drop", arguments.columns, "columns to leave out of the output", "NULL"),
+P, MATRIX = probabilities("each column needs p or matrix, one of them", f", of {MOST_MATRIX_LEVELS} levels at most")
+KEY: Any = parameter(arguments.columns, "the columns that identify a row for its draws", ())
+SEED: Any = parameter(arguments.integer, "repeatable, unprotected draws for tests", None)
+ON_NULL: Any = parameter(
+    arguments.choice("keep", "level"),
+    "whether NULL stays NULL or is a level like others; it stays by default, because where nothing was answered there "
+    "is no answer to randomize",
+    "keep",
 )
+DROP: Any = parameter(arguments.columns, "columns to leave out of the output", ())
+
+
+class RandomizingCall(DesignCall):
+    """What the masks that randomize are told; each declares it in an order of its own."""
+
+    tbl: str
+    conf: Sequence[str] | None
+    key: Sequence[str]
+    seed: int | None
+    drop: Sequence[str]
+    invariant: bool
 
 
 @dataclass(frozen=True)
@@ -82,60 +89,62 @@ class RandomizingMask(Function):
 
 
 @dataclass(frozen=True)
-class Call:
+class Randomization:
     """A masking call with everything resolved."""
 
     function: str
+    call: RandomizingCall
     source: Source
     table: str  # schema and name, for row numbers
-    asked: tuple[Attribute, ...]  # as the call says, in canonical form
+    draw_designs: tuple[Attribute, ...]  # as the call says, in canonical form: draws go by them
     attributes: tuple[Attribute, ...]  # the same, matrices made invariant where that was asked for
     counts: dict[str, list[int]]  # of the levels that an invariant matrix was built for
     key: tuple[Column, ...]
     drop: tuple[str, ...]
-    given: dict[str, Any]
     one_key_in: int  # so many is looked at for being unique
 
 
-def resolve(function: str, catalog: Catalog, given: dict[str, Any]) -> Call:
+def resolve(function: str, catalog: Catalog, call: RandomizingCall) -> Randomization:
     """Checks a call against the catalogue and reads its design."""
-    source = catalog.source(function, given["tbl"])
+    source = catalog.source(function, call.tbl)
     faults = Faults(function, source.label)
-    names = chosen_columns(given, faults)
-    if source.columns is None and "levels" not in given:
+    names = columns_to_randomize(call.conf, call.words, faults)
+    if source.columns is None and call.levels is None:
         raise faults.refuse(catalog.unseen(source, "give levels, and key."))
     refuse_reserved(faults, source)
-    columns = resolve_columns(faults, source, "conf" if "conf" in given else "p or matrix", names)
-    key = resolve_columns(faults, source, "key", given.get("key", []))
-    drop = resolve_columns(faults, source, "drop", given.get("drop", []))
+    columns = resolve_columns(faults, source, "p or matrix" if call.conf is None else "conf", names)
+    key = resolve_columns(faults, source, "key", call.key)
+    drop = resolve_columns(faults, source, "drop", call.drop)
     refuse_overlap(faults, {"key": key, "conf": columns}, "key")
     refuse_overlap(faults, {"conf": columns, "drop": drop}, "conf")
-    reader = DesignReader(catalog, source, given, faults)
+    reader = DesignReader(catalog, source, call.words, faults)
     reader.refuse_strangers(names)
     spelt = [attribute for column in columns if (attribute := reader.attribute(column)) is not None]
     faults.raise_if_any()
     counts = {}
-    asked = tuple(attribute.canonical() for attribute in spelt)
-    attributes = list(asked)
-    if given.get("invariant"):
+    draw_designs = tuple(attribute.canonical() for attribute in spelt)
+    attributes = list(draw_designs)
+    if call.invariant:
         if source.columns is None:
             raise faults.refuse(
                 f"invariant needs the shares of the levels, and the planner cannot see {quoted(source.label)}."
             )
         for i, attribute in enumerate(attributes):
-            counts[attribute.name], attributes[i] = _made_invariant(catalog, source, attribute, faults)
+            counts[attribute.name], attributes[i] = _make_invariant(catalog, source, attribute, faults)
     faults.raise_if_any()
     dropped = tuple(column.name for column in drop)
     shown = None if source.columns is None else tuple(c.name for c in source.columns if c.name not in dropped)
-    recorded = [new.reordered(old.levels or ()) for new, old in zip(attributes, spelt, strict=True)]
-    record(Design(function, source.sql, tuple(recorded), shown))
+    as_spelt = [new.reordered(old.levels or ()) for new, old in zip(attributes, spelt, strict=True)]
+    catalog.trip.record(Design(function, source.sql, tuple(as_spelt), shown))
     home = catalog.homes(source.sql)[:1] if source.has_rowid else []
     table = folded(f"{home[0].schema}.{home[0].name}" if home else source.label)  # a file is known by its name
     one_key_in = max((catalog.about_how_many_rows(source) or 0) // _KEYS_TO_LOOK_AT, 1) if home else 1
-    return Call(function, source, table, asked, tuple(attributes), counts, tuple(key), dropped, given, one_key_in)
+    return Randomization(
+        function, call, source, table, draw_designs, tuple(attributes), counts, tuple(key), dropped, one_key_in
+    )
 
 
-def _made_invariant(
+def _make_invariant(
     catalog: Catalog, source: Source, attribute: Attribute, faults: Faults
 ) -> tuple[list[int], Attribute]:
     column = source.find(attribute.name)
@@ -156,152 +165,166 @@ def _made_invariant(
     return counts, replace(attribute, p=None, rows=rows)
 
 
+@dataclass(frozen=True)
+class LookSpec(Spec):
+    """What the first look must find."""
+
+    key: tuple[str, ...]
+    counts: tuple[int, ...]  # of the levels that matrices were made invariant for
+
+
+@dataclass(frozen=True)
+class Look:
+    """What it finds."""
+
+    rows: int
+    keyless: int  # rows without a key
+    looked: int  # rows whose key was looked at
+    distinct: int  # keys among them
+    counts: list[int]
+
+
 class Mechanism:
     """Writes the statement of one call."""
 
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.null_is_level = call.given.get("on_null") == "level"
-        self.randomized = [attribute for attribute in call.attributes if not attribute.is_identity]
-        self.asked = {attribute.name: attribute for attribute in call.asked}
-        self.codes = [f"_pp_c{i}" for i in range(len(self.randomized))]
-        self.draws = [f"_pp_d{i}" for i in range(-(-len(self.randomized) // _HALVES))]
+    def __init__(self, randomization: Randomization) -> None:
+        self.of = randomization
+        self.call, self.key, self.source = randomization.call, randomization.key, randomization.source
+        self.null_is_level = self.call.words.null_is_level
+        self.randomized = [attribute for attribute in randomization.attributes if not attribute.is_identity]
+        self.draw_designs = {attribute.name: attribute for attribute in randomization.draw_designs}
+        self.places = [f"_pp_place{i}" for i in range(len(self.randomized))]  # of a value among its levels
+        self.draws = [f"_pp_draws{i}" for i in range(-(-len(self.randomized) // _HALVES))]  # two to a word
 
-    def statement(self) -> str:
+    def statement(self) -> sql.Expr:
         statement = sql.Statement()
-        statement.step("_pp_source", self._source(), materialized=not self.call.source.repeatable)
-        checked = bool(self.call.key or self.call.counts)
+        statement.step("_pp_source", self._source(), materialized=not self.source.repeatable)
+        checked = bool(self.key or self.of.counts)
         if checked:
-            statement.step("_pp_first", self._first_look(), materialized=True)
+            statement.step("_pp_first_look", self._first_look(), materialized=True)
         statement.step("_pp_drawn", self._drawn(checked), materialized=False)
-        return statement.finish(self._projection())
+        return statement.query(self._projection())
 
-    def _source(self) -> str:
-        codes = [
+    def _source(self) -> sql.Expr:
+        places = [
             sql.named(drawing.place(a, null_is_level=self.null_is_level), name)
-            for a, name in zip(self.randomized, self.codes, strict=True)
+            for a, name in zip(self.randomized, self.places, strict=True)
         ]
-        columns = [sql.star("_pp_row"), sql.named(self._key(), "_pp_key"), *codes]
-        if self.call.key:
-            columns.append(sql.named(self._told_apart_by(), "_pp_own"))
+        columns = [sql.star("_pp_row"), sql.named(self._key(), "_pp_key"), *places]
+        if self.key:
+            columns.append(sql.named(self._key_hash(), "_pp_key_hash"))
         if self._looks_at_some:
-            columns.append(sql.named(self._looked_at(), "_pp_looked"))
-        return sql.select(columns, f'{self.call.source.sql} AS "_pp_row"')
+            columns.append(sql.named(self._looked_at(), "_pp_looked_at"))
+        return sql.query(columns, sql.source(self.source.sql, "_pp_row"))
 
     @property
     def _looks_at_some(self) -> bool:
-        return bool(self.call.key) and self.call.one_key_in > 1
+        return bool(self.key) and self.of.one_key_in > 1
 
     def _looked_at(self) -> sql.Expr:
         """Of a large table, whether a row is looked at: some keys with all of their rows, and some rows."""
         parts = [
-            exp.EQ(this=exp.Mod(this=value, expression=sql.number(self.call.one_key_in)), expression=sql.number(0))
-            for value in (self._told_apart_by(), sql.call("hash", sql.column("rowid")))
+            sql.equal(exp.Mod(this=value, expression=sql.number(self.of.one_key_in)), sql.number(0))
+            for value in (self._key_hash(), sql.call("hash", sql.column("rowid")))
         ]
         return exp.or_(*parts)
 
-    def _told_apart_by(self) -> sql.Expr:
+    def _key_hash(self) -> sql.Expr:
         """What the first look tells keys apart by; it decides no draw."""
-        return sql.call("hash", *(sql.column(column.name) for column in self.call.key))
+        return sql.call("hash", *(sql.column(column.name) for column in self.key))
 
     def _key(self) -> sql.Expr:
         """What identifies a row: its key, its number in its table, or its content and which of equal rows it is."""
-        if self.call.key:
-            return keys.key(self.call.key)
-        if self.call.source.has_rowid:
+        if self.key:
+            return keys.key(self.key)
+        if self.source.has_rowid:
             return sql.column("rowid")
-        content = keys.content(self.call.source.columns)
-        nth = exp.Window(this=sql.call("row_number"), partition_by=[content.copy()])
-        return sql.call("xor", content, nth)
+        content = keys.content(self.source.columns)
+        return sql.call("xor", content, sql.over(sql.call("row_number"), by=[content]))
 
-    def _first_look(self) -> str:
+    def _first_look(self) -> sql.Expr:
         """Checks the keys, and that the shares of levels are those for which a matrix was made invariant."""
-        key = [sql.column(column.name) for column in self.call.key]
+        key = [sql.column(column.name) for column in self.key]
         present = sql.present(key)
-        keyless = sql.number(0)
-        if present is not None:
-            keyless = sql.cast(sql.call("count_if", exp.Not(this=exp.paren(present))), "BIGINT")
         # Rows that share a key would share their draws, and ranges that count them apart would be too narrow.
         looked, distinct = aggregates.rows(), aggregates.rows()
         if key:
-            own = sql.column("_pp_own")
+            own = sql.column("_pp_key_hash")
             if self._looks_at_some:
-                own = exp.Case().when(sql.column("_pp_looked"), own)
+                own = sql.cases((sql.column("_pp_looked_at"), own))
             looked, distinct = sql.call("count", own), sql.call("count", exp.Distinct(expressions=[own.copy()]))
         counts = [
-            sql.cast(sql.call("count_if", exp.EQ(this=sql.column(code), expression=sql.number(j))), "BIGINT")
-            for attribute, code in zip(self.randomized, self.codes, strict=True)
-            for j in range(len(self.call.counts.get(attribute.name, ())))
+            sql.call("count_if", sql.equal(sql.column(place), sql.number(j)))
+            for attribute, place in zip(self.randomized, self.places, strict=True)
+            for j in range(len(self.of.counts.get(attribute.name, ())))
         ]
-        spec = {
-            "function": self.call.function,
-            "table": self.call.source.label,
-            "key": [column.name for column in self.call.key],
-            "counts": [count for attribute in self.randomized for count in self.call.counts.get(attribute.name, ())],
-        }
-        check = sql.call(
-            CHECK,
-            sql.text(json.dumps(spec)),
-            aggregates.rows(),
-            keyless,
-            looked,
-            distinct,
-            sql.array(counts, "BIGINT"),
+        spec = LookSpec(
+            self.of.function,
+            self.source.label,
+            tuple(column.name for column in self.key),
+            tuple(count for attribute in self.randomized for count in self.of.counts.get(attribute.name, ())),
         )
-        return sql.select([sql.named(check, "_pp_ok")], '"_pp_source"')
+        look = {
+            "rows": aggregates.rows(),
+            "keyless": sql.number(0) if present is None else sql.call("count_if", exp.Not(this=exp.paren(present))),
+            "looked": looked,
+            "distinct": distinct,
+            "counts": sql.array(counts, "BIGINT"),
+        }
+        return sql.query([sql.named(CHECK.asked(spec, look), _CHECKED)], sql.table("_pp_source"))
 
-    def _drawn(self, checked: bool) -> str:
+    def _drawn(self, checked: bool) -> sql.Expr:
         """The source with a draw for every randomized column, two of them to a word."""
-        function = draw_function(seeded="seed" in self.call.given)
+        function = draw_function(seeded=self.call.seed is not None)
         zero = sql.number(0)
-        base = sql.column("_pp_key")
+        key = sql.column("_pp_key")
         if checked:
-            base = exp.Add(this=base, expression=sql.column("_pp_ok"))
+            key = exp.Add(this=key, expression=sql.column(_CHECKED))
         tweaks: list[sql.Expr] = [
             # Of a row without value any draw will do.
-            exp.Add(this=sql.number(self._tweak(attribute)), expression=sql.call("coalesce", sql.column(code), zero))
-            for attribute, code in zip(self.randomized, self.codes, strict=True)
+            exp.Add(this=sql.number(self._tweak(attribute)), expression=sql.call("coalesce", sql.column(place), zero))
+            for attribute, place in zip(self.randomized, self.places, strict=True)
         ]
         if len(tweaks) % _HALVES:
             tweaks.append(sql.cast(zero, "BIGINT"))
         words = [
-            sql.named(sql.call(function, base.copy(), *tweaks[_HALVES * i : _HALVES * (i + 1)]), name)
+            sql.named(sql.call(function, key.copy(), *tweaks[_HALVES * i : _HALVES * (i + 1)]), name)
             for i, name in enumerate(self.draws)
         ]
-        table = '"_pp_source" CROSS JOIN "_pp_first"' if checked else '"_pp_source"'
-        return sql.select([sql.star("_pp_source"), *words], table)
+        rows = sql.table("_pp_source")
+        return sql.query([sql.star("_pp_source"), *words], rows.cross(sql.table("_pp_first_look")) if checked else rows)
 
     def _tweak(self, attribute: Attribute) -> int:
         """Two designs never share draws, and one design has the same draws beside whatever other columns."""
-        asked = self.asked[attribute.name]
-        by_number = self.call.source.has_rowid and not self.call.key
+        own = self.draw_designs[attribute.name]
+        by_number = self.source.has_rowid and not self.key
         context = {
-            "column": folded(asked.name),
-            "levels": asked.levels,
-            "p": asked.p,
-            "matrix": asked.rows,
-            "invariant": bool(self.call.given.get("invariant")),
-            "seed": self.call.given.get("seed"),
-            "rows of": self.call.table if by_number else None,
+            "column": folded(own.name),
+            "levels": own.levels,
+            "p": own.p,
+            "matrix": own.rows,
+            "invariant": self.call.invariant,
+            "seed": self.call.seed,
+            "rows of": self.of.table if by_number else None,
         }
         return tweak_of(json.dumps({"randomized": context}, sort_keys=True), 0) >> _ROOM
 
-    def _projection(self) -> str:
+    def _projection(self) -> sql.Expr:
         replace = {}
-        for i, (attribute, code) in enumerate(zip(self.randomized, self.codes, strict=True)):
+        for i, (attribute, place) in enumerate(zip(self.randomized, self.places, strict=True)):
             draw = drawing.half(sql.column(self.draws[i // _HALVES]), i % _HALVES)
             stranger = sql.text(self._stranger(attribute))
             replace[attribute.name] = drawing.published(
-                attribute, sql.column(code), draw, stranger, null_is_level=self.null_is_level
+                attribute, sql.column(place), draw, stranger, null_is_level=self.null_is_level
             )
-        looked = ["_pp_looked"] if self._looks_at_some else []
-        looked += ["_pp_own"] if self.call.key else []
-        added = ["_pp_key", *looked, *self.codes, *self.draws, *self.call.drop]
-        return sql.select([sql.star("_pp_drawn", added, replace)], '"_pp_drawn"')
+        looked = ["_pp_looked_at"] if self._looks_at_some else []
+        looked += ["_pp_key_hash"] if self.key else []
+        added = ["_pp_key", *looked, *self.places, *self.draws, *self.of.drop]
+        return sql.query([sql.star("_pp_drawn", added, replace)], sql.table("_pp_drawn"))
 
     def _stranger(self, attribute: Attribute) -> str:
         return str(
-            Faults(self.call.function, self.call.source.label).refuse(
+            Faults(self.of.function, self.source.label).refuse(
                 f"column {quoted(attribute.name)} holds a value that is none of its {len(attribute.levels or ())} "
                 "levels. Give the whole domain in levels, or, if the level is new since the call was planned, run it "
                 "again, after a commit if it is part of an open transaction."
@@ -309,19 +332,18 @@ class Mechanism:
         )
 
 
-def check(specification: str, rows: int, keyless: int, looked: int, distinct: int, counts: Sequence[int]) -> int:
+def check(spec: LookSpec, look: Look) -> int:
     """0 where keys and shares of levels are what the call was planned for; raises otherwise."""
-    spec = json.loads(specification)
-    faults = Faults(spec["function"], spec["table"])
-    key = quoted(", ".join(spec["key"]))
-    if keyless:
-        faults.add(f"key {key} is NULL in {keyless} of {rows} rows; every row needs a key.")
-    elif distinct < looked:
+    faults = spec.faults()
+    key = quoted(", ".join(spec.key))
+    if look.keyless:
+        faults.add(f"key {key} is NULL in {look.keyless} of {look.rows} rows; every row needs a key.")
+    elif look.distinct < look.looked:
         faults.add(
-            f"key {key} has only {distinct} values for {looked} rows looked at; rows that share it would share their "
-            "draws. Name columns that identify a row."
+            f"key {key} has only {look.distinct} values for {look.looked} rows looked at; rows that share it would "
+            "share their draws. Name columns that identify a row."
         )
-    if list(counts) != spec["counts"]:
+    if tuple(look.counts) != spec.counts:
         faults.add(
             "the shares of the levels are not those that the matrix was made invariant for; run the call again, after "
             "a commit if the rows are part of an open transaction."
@@ -330,4 +352,5 @@ def check(specification: str, rows: int, keyless: int, looked: int, distinct: in
     return 0
 
 
-UDFS = (Udf(CHECK, check, ("VARCHAR", *("BIGINT",) * 4, "BIGINT[]"), "BIGINT", by="values"), *DRAWS)
+CHECK = told_udf("ppduck_rr_check", check, LookSpec, Look, "BIGINT")
+UDFS = (CHECK, *DRAWS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -12,7 +11,15 @@ from sqlglot.errors import SqlglotError
 
 from ppduck.call.roles import resolve_columns
 from ppduck.catalogue.tables import Catalog, Column, Home, Source
-from ppduck.designs.design import Attribute, Design, DesignReader, Levels, checked_matrix, normalised, recording
+from ppduck.designs.design import (
+    Attribute,
+    Design,
+    DesignReader,
+    DesignWords,
+    Levels,
+    is_stochastic,
+    normalised,
+)
 from ppduck.errors import Faults, quoted
 from ppduck.estimators.lineage import Origin, UnreadableError, created_columns, named_as, origins
 from ppduck.masks import pram
@@ -22,11 +29,12 @@ from ppduck.query.whole_names import foreign
 from ppduck.values import folded
 
 MASKS = {rr_mask.NAME, pram.NAME}
+SAME_VIEWS = "_pp_same_views"  # the column of ``same_views``
 _REMEDY = "Give p := {'column': …} or matrix := {…} instead."
 
 
 @dataclass(frozen=True)
-class Published:
+class Release:
     """A source of published rows, and the design of the columns that are asked about."""
 
     function: str
@@ -39,38 +47,37 @@ class Published:
         return Faults(self.function, self.source.label)
 
 
-def read_published(function: str, catalog: Catalog, given: dict[str, Any], names: Sequence[str]) -> Published:
-    """The design of some columns of ``tbl``, from p, matrix and levels, else from the view behind it."""
-    source = catalog.source(function, given["tbl"])
+def read_release(function: str, catalog: Catalog, tbl: str, names: Sequence[str], words: DesignWords) -> Release:
+    """The design of some columns of ``tbl``: from what the call says of it, else from the view behind it."""
+    source = catalog.source(function, tbl)
     faults = Faults(function, source.label)
-    by_hand = "p" in given or "matrix" in given
-    if source.columns is None and not by_hand:
+    if source.columns is None and not words.tells_probabilities:
         raise faults.refuse(catalog.unseen(source, f"its definition cannot be read. {_REMEDY}"))
     columns = resolve_columns(faults, source, "columns", names)
     if not names:
         faults.add("columns is empty; name at least one column.")
     faults.raise_if_any()
     views: tuple[Home, ...] = ()
-    if by_hand:
-        attributes = _by_hand(catalog, source, given, columns, faults)
+    if words.tells_probabilities:
+        attributes = _by_hand(catalog, source, words, columns, faults)
     else:
         lineage = _lineage(catalog, source, faults)
         source, views = lineage.source, lineage.views
-        attributes = _from_definition(catalog, lineage, given, columns, faults)
+        attributes = _from_definition(catalog, lineage, words, columns, faults)
     faults.raise_if_any()
-    return Published(function, source, tuple(columns), tuple(attributes), views)
+    return Release(function, source, tuple(columns), tuple(attributes), views)
 
 
 def _by_hand(
-    catalog: Catalog, source: Source, given: dict[str, Any], columns: Sequence[Column], faults: Faults
+    catalog: Catalog, source: Source, words: DesignWords, columns: Sequence[Column], faults: Faults
 ) -> list[Attribute]:
-    reader = DesignReader(catalog, source, given, faults)
+    reader = DesignReader(catalog, source, words, faults)
     reader.refuse_strangers([column.name for column in columns])
     found = []
     for column in columns:
         p, rows = reader.probabilities(column.name, " (1 if it was not randomized)")
         levels = known_levels(catalog, reader.given_levels(column), column, reader.null_is_level)
-        if rows is not None and not checked_matrix(column.name, rows, len(levels) if levels else None, faults.add):
+        if rows is not None and not is_stochastic(column.name, rows, len(levels) if levels else None, faults.add):
             continue
         found.append(Attribute(column.name, column.type, levels, p, normalised(rows) if rows else None))
     return found
@@ -107,10 +114,10 @@ class _Lineage:
 
 
 def _from_definition(
-    catalog: Catalog, lineage: _Lineage, given: dict[str, Any], columns: Sequence[Column], faults: Faults
+    catalog: Catalog, lineage: _Lineage, words: DesignWords, columns: Sequence[Column], faults: Faults
 ) -> list[Attribute]:
     by_name = {folded(origin.name): origin for origin in lineage.origins}
-    reader = DesignReader(catalog, lineage.source, given, faults)
+    reader = DesignReader(catalog, lineage.source, words, faults)
     attributes = []
     for column in columns:
         origin = by_name[folded(column.name)]
@@ -155,10 +162,9 @@ def _lineage(catalog: Catalog, source: Source, faults: Faults) -> _Lineage:
 
 
 def _only_design(catalog: Catalog, source: Source) -> Design:
-    """The design of the one mask that a source calls, recorded while the source is planned."""
-    with recording() as designs:
-        catalog.columns_of(source)
-    # Planning a view may plan its mask several times, which gives equal designs.
+    """The design of the one mask that a source calls, which the mask records when it is planned."""
+    designs: list[Design] = [each for each in catalog.records_of(source) if isinstance(each, Design)]
+    # A view may read its mask several times, which gives equal designs.
     if len(set(designs)) != 1:
         raise UnreadableError("holds more than one masking call" if designs else "calls neither rr_mask nor pram_mask")
     return designs[0]
@@ -188,32 +194,38 @@ class _Views:
         return created
 
 
-def unchanged(published: Published) -> str:
+def same_views(release: Release) -> sql.Expr:
     """SELECT of 0, or of an error where a view is not, in the caller's transaction, what its design was read from."""
-    if not published.views:
-        return 'SELECT 0 AS "_pp_ok"'
-    same = " AND ".join(
-        "EXISTS (SELECT 1 FROM duckdb_views() WHERE "
-        + " AND ".join(
-            f"{column} = {sql.render(sql.text(value or ''))}"
-            for column, value in (
-                ("database_name", view.database),
-                ("schema_name", view.schema),
-                ("view_name", view.name),
-                ("sql", view.created),
-            )
+    if not release.views:
+        return sql.query([sql.named(sql.number(0), SAME_VIEWS)])
+    kept = [
+        _exists_in(
+            "duckdb_views",
+            *(
+                sql.equal(sql.column(column), sql.text(value or ""))
+                for column, value in (
+                    ("database_name", view.database),
+                    ("schema_name", view.schema),
+                    ("view_name", view.name),
+                    ("sql", view.created),
+                )
+            ),
         )
-        + ")"
-        for view in published.views
-    )
-    names = ", ".join(sql.render(sql.text(folded(view.name))) for view in published.views)
-    hidden = (
-        f"EXISTS (SELECT 1 FROM duckdb_tables() WHERE temporary AND lower(table_name) IN ({names})) OR "
-        f"EXISTS (SELECT 1 FROM duckdb_views() WHERE temporary AND lower(view_name) IN ({names}))"
-    )
-    fault = published.faults().refuse(
+        for view in release.views
+    ]
+    names = [folded(view.name) for view in release.views]
+    hidden = [
+        _exists_in(catalogue, sql.column("temporary"), sql.among(sql.call("lower", sql.column(column)), names))
+        for catalogue, column in (("duckdb_tables", "table_name"), ("duckdb_views", "view_name"))
+    ]
+    fault = release.faults().refuse(
         "a view is not what it was when the call was planned, or a temporary table hides it; commit, drop the "
         f"temporary one, or read a table. {_REMEDY}"
     )
-    failed = sql.render(sql.call("error", sql.text(str(fault))))
-    return f'SELECT CASE WHEN {same} AND NOT ({hidden}) THEN 0 ELSE {failed} END AS "_pp_ok"'
+    same = exp.and_(*kept, *(exp.Not(this=each) for each in hidden))
+    verdict = sql.cases((same, sql.number(0)), otherwise=sql.call("error", sql.text(str(fault))))
+    return sql.query([sql.named(verdict, SAME_VIEWS)])
+
+
+def _exists_in(catalogue: str, *conditions: sql.Expr) -> sql.Expr:
+    return sql.exists(sql.query([sql.number(1)], sql.rows_of(catalogue), where=exp.and_(*conditions)))

@@ -2,66 +2,98 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ppduck.call.registry import Function, register
-from ppduck.call.udf import Udf
+from ppduck.call.parameters import parameters
+from ppduck.call.registry import Function, Kind, Result, register
+from ppduck.call.udf import told_udf
 from ppduck.catalogue.tables import Catalog
+from ppduck.designs.design import LEVELS, MATRIX, DesignCall, Matrix, P, Probability
 from ppduck.estimators import cells
-from ppduck.estimators.cells import Cells
-from ppduck.estimators.design_source import read_published
+from ppduck.estimators.cells import CellCounts, Cells, CellsSpec
+from ppduck.estimators.design_source import read_release
 from ppduck.estimators.rr_reconstruct import COLUMNS
+from ppduck.kernels.randomized import Target
 from ppduck.query import tree as sql
+from ppduck.query.arithmetic import remainder, whole_quotient
 
 NAME = "rr_covariance"
-SOLVE = "ppduck_rr_covariance"
 MOST_CELLS = 1_000
-SOLVE_TYPES = (cells.ARGUMENTS, "DOUBLE[]")
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    published = read_published(NAME, catalog, given, given["columns"])
-    table = Cells(published, MOST_CELLS, given.get("on_null", "drop"))
+@parameters
+class RrCovarianceCall(DesignCall):
+    tbl: str = cells.TBL
+    columns: Sequence[str] = COLUMNS
+    p: Probability | None = P
+    matrix: Mapping[str, Matrix] | None = MATRIX
+    levels: Mapping[str, list[Any]] | None = LEVELS
+    on_null: str = cells.ON_NULL
+    target: Target = cells.TARGET
+    method: str = cells.METHOD
+
+
+@dataclass(frozen=True)
+class CovarianceSpec(CellsSpec):
+    target: Target
+    method: str
+
+
+def plan(catalog: Catalog, call: RrCovarianceCall) -> sql.Expr:
+    release = read_release(NAME, catalog, call.tbl, call.columns, call.words)
+    table = Cells(release, MOST_CELLS, call.words.null_is_level)
     table.refuse_too_many(catalog)
-    statement = table.statement(SOLVE, cells.chosen(given))
-    rows = 'SELECT unnest("_pp_r") AS "_pp_value", unnest(range(len("_pp_r"))) AS "_pp_pair" FROM "_pp_solved"'
-    size = " * ".join(f'len("_pp_l{i}")' for i in range(len(published.columns)))
-    places = f'"_pp_pair" // ({size}) AS "_pp_row", "_pp_pair" % ({size}) AS "_pp_column"'
-    split = f'SELECT *, {places} FROM ({rows}) CROSS JOIN "_pp_levels"'
-    shown = [
-        sql.named(_cell(table, "_pp_row"), "cell_a"),
-        sql.named(_cell(table, "_pp_column"), "cell_b"),
-        sql.named(sql.column("_pp_value"), "covariance"),
+    statement = table.solve(UDF, table.spec(CovarianceSpec, target=call.target, method=call.method))
+    answer, pair = sql.column(cells.ANSWER), sql.column("_pp_pair")
+    numbers = sql.call("range", sql.call("len", answer.copy()))
+    values = [
+        sql.named(sql.call("unnest", answer), "_pp_covariance"),
+        sql.named(sql.call("unnest", numbers), "_pp_pair"),
     ]
-    return statement.finish(sql.select(shown, f"({split})") + ' ORDER BY "_pp_pair"')
+    rows = sql.query(values, sql.table(cells.SOLVED))
+    size = table.size()
+    split = sql.query(
+        [
+            sql.star("_pp_pairs"),
+            sql.star(cells.LEVELS_STEP),
+            sql.named(whole_quotient(pair, size), "_pp_one"),
+            sql.named(remainder(pair.copy(), size.copy()), "_pp_other"),
+        ],
+        sql.derived(rows, "_pp_pairs").cross(sql.table(cells.LEVELS_STEP)),
+    )
+    shown = [
+        sql.named(sql.struct(table.levels_at("_pp_one")), "cell_a"),
+        sql.named(sql.struct(table.levels_at("_pp_other")), "cell_b"),
+        sql.named(sql.column("_pp_covariance"), "covariance"),
+    ]
+    return statement.query(sql.query(shown, sql.derived(split, "_pp_split"), order=[sql.column("_pp_pair")]))
 
 
-def _cell(table: Cells, number: str) -> sql.Expr:
-    """A cell as a struct of its levels."""
-    parts = [f"{sql.render(sql.name(part.alias))} := {sql.render(part.this)}" for part in table.decoded(number)]
-    return sql.raw(f"struct_pack({', '.join(parts)})")
-
-
-def solve(
-    specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
-    counts: Sequence[float | None] | None, strangers: int,
-) -> list[float]:  # fmt: skip
-    spec = json.loads(specification)
-    found = cells.reconstruction(spec, sizes, numbers, counts, strangers)
-    estimate = cells.estimated(spec, found, spec.get("method", "moment"))
+def solve(spec: CovarianceSpec, told: CellCounts) -> list[float]:
+    found = cells.table_of(spec, told, spec.target)
+    estimate = cells.estimate_by(spec.method, found, spec.faults())
     values: list[float] = found.covariance(estimate).ravel().tolist()
     return values
 
 
+UDF = told_udf("ppduck_rr_covariance", solve, CovarianceSpec, CellCounts, "DOUBLE[]")
+
 FUNCTION = register(
     Function(
         NAME,
-        (cells.TBL, COLUMNS, *cells.DESIGN, cells.TARGET, cells.METHOD),
+        RrCovarianceCall,
         plan,
         "The covariance matrix of the reconstructed cells, one row for each pair of cells.",
         "Guo (2010), section 3.2.2",
-        udfs=(Udf(SOLVE, solve, *SOLVE_TYPES, by="values"),),
+        kind=Kind.ESTIMATOR,
+        results=(
+            Result("cell_a", "STRUCT(gender VARCHAR, disease VARCHAR)", "a cell: a level of each of the columns"),
+            Result("cell_b", "STRUCT(gender VARCHAR, disease VARCHAR)", "another cell, or the same"),
+            Result("covariance", "DOUBLE", "the covariance of their two estimates"),
+        ),
+        example="FROM rr_covariance('survey_rr', ['gender','disease'])",
+        udfs=(UDF,),
     )
 )

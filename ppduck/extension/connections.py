@@ -14,7 +14,7 @@ import os
 import secrets
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, cast
 
@@ -26,9 +26,10 @@ from ppduck.call.registry import Function, function_named, functions, udfs
 from ppduck.call.udf import Noise
 from ppduck.catalogue.operators import Syntax, refuse_macros
 from ppduck.catalogue.tables import Catalog
+from ppduck.catalogue.trip import Trip
 from ppduck.errors import PpduckError, UnreadError
 from ppduck.extension import macros
-from ppduck.extension.cursor import Taught, move
+from ppduck.extension.cursor import PlanningCursor, move
 from ppduck.extension.udfs import callable_by_duckdb
 from ppduck.kernels.noise import KeyedNoise
 from ppduck.notes import Speaker
@@ -216,29 +217,44 @@ class Planner:
         """The statement for a call, from the texts of its arguments."""
         if getattr(self._thread, "teaching", False):
             return "SELECT NULL"  # DuckDB 1.4 binds the body of a macro when it is made
-        function = function_named(name)
+        with self._trip() as trip:
+            question = ("plan", name, asking, *place, *texts, probed)
+            return trip.once(question, lambda: self._planned(trip, function_named(name), asking, place, texts, probed))
+
+    @contextlib.contextmanager
+    def _trip(self) -> Iterator[Trip]:
+        """The trip of the call that this thread plans, which those that it meets on the way go on."""
+        under_way: Trip | None = getattr(self._thread, "trip", None)
+        if under_way is not None:
+            yield under_way
+            return
+        self._thread.trip = Trip()
+        try:
+            yield self._thread.trip
+        finally:
+            self._thread.trip = None
+
+    def _planned(
+        self, trip: Trip, function: Function, asking: str, place: list[str], texts: list[str | None], probed: str
+    ) -> str:
         cursor = self._cursor(asking)
         reading = (asking, weakref.ref(cursor))
         self._reading.append(reading)
-        outermost = getattr(self._thread, "read_levels", None) is None
-        if outermost:
-            self._thread.read_levels = {}
         try:
-            *where, divides_whole = place
-            move(cursor, *where)
-            reader = Taught(cursor, self.teach, self._home)
-            self._syntax.refuse_shadowed(name, reader, probed)
-            reader.meet(texts)
-            catalog = Catalog(reader, self._thread.read_levels)
+            database, schema, search_path, divides_whole = place
+            move(cursor, database, schema, search_path)
+            where = (database, schema, search_path or f"{database}.{schema}")
+            reader = PlanningCursor(cursor, self.teach, self._home)
+            self._syntax.refuse_shadowed(function.name, reader, probed, trip, where)
+            reader.meet(texts, trip)
+            catalog = Catalog(reader, trip, where)
             with interrupts.planning_for(asking):
                 planned = function.plan(catalog, function.read(texts, catalog))
-                written = planned if isinstance(planned, str) else sql.render(planned)
-                return qualified(written, self._home, integer_division=divides_whole == "true")
+                text = planned if isinstance(planned, str) else sql.render(planned)
+                return qualified(text, self._home, integer_division=divides_whole == "true")
         except UnreadError as error:
-            raise PpduckError(f"{name}: {error}") from None
+            raise PpduckError(f"{function.name}: {error}") from None
         finally:
-            if outermost:
-                self._thread.read_levels = None
             self._reading.remove(reading)
             cursor.interrupt()  # after a Ctrl-C, DuckDB 1.4 would else wait for the end of what it was reading
             cursor.close()

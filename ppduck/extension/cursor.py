@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from ppduck.call.registry import Function, functions
+from ppduck.catalogue.trip import Trip
 from ppduck.errors import UnreadError
 from ppduck.query import tree as sql
 from ppduck.query.whole_names import Home, qualified
@@ -23,7 +24,7 @@ _OF_NAMES = (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserExcep
 _OURS = re.compile(r"Python exception occurred while executing the UDF: PpduckError: (?P<words>.*?)\s*(?:\n\n|$)", re.S)
 
 
-class Taught:
+class PlanningCursor:
     """A cursor for the planner that learns a function of ppduck's once it meets a view that uses it.
 
     What DuckDB says of a failure comes as an ``UnreadError``, without the values that it may quote.
@@ -35,7 +36,7 @@ class Taught:
         self._home = home
         self._known: set[str] = set()
 
-    def execute(self, query: str, parameters: object = None) -> Taught:
+    def execute(self, query: str, parameters: object = None) -> PlanningCursor:
         query = qualified(query, self._home)
         while True:
             try:
@@ -50,14 +51,13 @@ class Taught:
             else:
                 return self
 
-    def meet(self, texts: Iterable[str | None]) -> None:
+    def meet(self, texts: Iterable[str | None], trip: Trip) -> None:
         """Learns the functions that some texts, and the views that these name, may call.
 
         A function that is missing would be learnt when it is met; in the place of one that somebody has planted in
         the database under the same name, ppduck's own must be there before.
         """
-        query = "SELECT lower(view_name), lower(sql) FROM duckdb_views() WHERE NOT internal"
-        views = dict(self.execute(query).fetchall())
+        views = {entry.name.lower(): entry.created.lower() for entry in trip.entries(self) if entry.is_view}
         reached = [text.lower() for text in texts if text]
         for text in reached:  # which grows on the way
             for name in [name for name in views if name in text]:

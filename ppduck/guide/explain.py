@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from sqlglot import exp
 
@@ -13,7 +13,7 @@ from ppduck.call.parameters import MisreadError, Parameter
 from ppduck.call.registry import Function, PlainMacro, functions, register
 from ppduck.call.roles import FEW_LEVELS, Roles, assign
 from ppduck.catalogue.tables import Catalog, Source
-from ppduck.designs.mechanism import RandomizingMask, resolve
+from ppduck.designs.mechanism import RandomizingCall, RandomizingMask, resolve
 from ppduck.errors import Faults, listed, near_miss
 from ppduck.guide import explain_groups, explain_relation, explain_response
 from ppduck.masks import egadp, egadp_plain, nm_egadp
@@ -32,7 +32,8 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> str:
     mask = _mask(given["mask"])
     own = _own_parameters(mask, {name: value for name, value in given.items() if name != "mask"})
     if isinstance(mask, RandomizingMask):
-        call = resolve(mask.name, catalog, own)
+        assert isinstance(mask.takes, type)
+        call = resolve(mask.name, catalog, cast(RandomizingCall, mask.takes(**own)))
         shared = "NOT unique; " + ("rr_mask and pram_mask refuse it" if call.key else "equal rows are numbered")
         named = [column.name for column in call.key]
         key = _key(call.source, named, "the whole row, and which of equal rows it is", [sql.column("_pp_row")], shared)

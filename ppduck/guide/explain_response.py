@@ -6,33 +6,21 @@ from functools import reduce
 
 import numpy as np
 
+from ppduck.call.guarantees import Promise
+from ppduck.designs import promises
 from ppduck.designs.design import Attribute
-from ppduck.designs.mechanism import Call
+from ppduck.designs.mechanism import Randomization
 from ppduck.kernels.privacy import Privacy, privacy_of
+from ppduck.masks import rr
 
 Row = tuple[str | None, str, str]
 
-_BOUND = "all randomized columns of a row together tell no more about it than {} allows"
-_KEPT = (
-    "tables, measures and rules reconstructed from it are right up to the ranges that are given with them",
-    "a row keeps its published value however often it is read, and when rows of known levels come and go",
-)
-KEPT = (_BOUND.format("the epsilon of their design"), *_KEPT)
-LOST = (
-    "protection by columns that are not randomized",
-    "that a second design for the same column adds nothing: the epsilons of independent releases add up",
-    "secrecy of a change: a published value that changes shows that the true one did",
-)
-_WHO = "secrecy of who gave no answer: NULL stays NULL"
-_DOMAIN = (
-    "secrecy of which levels occur, and the same published values once a new one does: the domain is read from "
-    "the data; name it in levels"
-)
-_KEYLESS = "the same published value once the table is written anew: name a key"
-LOST_BY_DEFAULT = (_WHO, _DOMAIN, _KEYLESS)  # where a call does not name on_null, levels and key
+_BY_DEFAULT = rr.RrMaskCall(tbl="")
+KEPT = tuple(str(each) for each in promises.KEEPS if each.when(_BY_DEFAULT))
+LOST = tuple(str(each) for each in promises.LOSES if each.when(_BY_DEFAULT))
 
 
-def rows(call: Call) -> list[Row]:
+def rows(call: Randomization) -> list[Row]:
     designs = {attribute.name: attribute for attribute in call.attributes}
     names = [column.name for column in call.source.columns] if call.source.columns else list(designs)
     found: list[Row] = []
@@ -62,18 +50,12 @@ def _design(attribute: Attribute) -> str:
     return f"published by its {size}×{size} matrix, kept with {_privacy(attribute).keep:.3g} at most; {epsilon}"
 
 
-def _promises(call: Call) -> list[Row]:
-    together = reduce(Privacy.times, map(_privacy, call.attributes))
-    kept, lost = [_BOUND.format(f"epsilon {together.epsilon:.3g}"), *_KEPT], [*LOST]
-    if call.given.get("on_null") != "level":
-        lost.append(_WHO)
-    if call.counts:
-        kept.append("the expected share of every level")
-        lost.append("the same published value after the table has changed: an invariant matrix follows its shares")
-    if "levels" not in call.given:
-        lost.append(_DOMAIN)
-    if not call.key:
-        lost.append(_KEYLESS)
-    if "seed" in call.given:
-        lost.append("protection: seeded draws can be made again by anybody; for tests only")
-    return [*((None, "guaranteed", text) for text in kept), *((None, "not guaranteed", text) for text in lost)]
+def _promises(masking: Randomization) -> list[Row]:
+    together = reduce(Privacy.times, map(_privacy, masking.attributes))
+    bound = promises.BOUND.format(f"epsilon {together.epsilon:.3g}")
+    kept = [each for each in promises.KEEPS if each.when(masking.call)]
+    lost = [each for each in promises.LOSES if each.when(masking.call)]
+    return [
+        *((None, "guaranteed", bound if each.promise is Promise.BOUND else str(each)) for each in kept),
+        *((None, "not guaranteed", str(each)) for each in lost),
+    ]

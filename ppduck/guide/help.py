@@ -71,7 +71,7 @@ def _promises(function: Function) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if isinstance(function, (NumericMask, GroupingMask, PlainMacro)):
         return tuple(map(str, function.keeps)), tuple(map(str, function.loses))
     if isinstance(function, RandomizingMask):
-        return explain_response.KEPT, explain_response.LOST + explain_response.LOST_BY_DEFAULT
+        return explain_response.KEPT, explain_response.LOST
     return (), ()
 
 

@@ -8,29 +8,50 @@ first of the two stages; R P itself keeps a value of a frequent level more often
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter
-from ppduck.call.registry import register
+from ppduck.call.parameters import parameter, parameters
+from ppduck.call.registry import Kind, register
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.mechanism import CONF, PROBABILITIES, SHARED, UDFS, Mechanism, RandomizingMask, resolve
+from ppduck.designs import mechanism, promises
+from ppduck.designs.design import LEVELS, Matrix, Probability
+from ppduck.designs.mechanism import Mechanism, RandomizingCall, RandomizingMask, resolve
+from ppduck.query import tree as sql
 
 NAME = "pram_mask"
-INVARIANT = Parameter("invariant", arguments.flag, "build the matrix so that expected shares stay as they are", "false")
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    return Mechanism(resolve(NAME, catalog, given)).statement()
+@parameters
+class PramMaskCall(RandomizingCall):
+    tbl: str = arguments.TABLE
+    conf: Sequence[str] | None = mechanism.CONF
+    p: Probability | None = mechanism.P
+    matrix: Mapping[str, Matrix] | None = mechanism.MATRIX
+    invariant: bool = parameter(arguments.flag, "build the matrix so that expected shares stay as they are", False)
+    levels: Mapping[str, list[Any]] | None = LEVELS
+    key: Sequence[str] = mechanism.KEY
+    seed: int | None = mechanism.SEED
+    on_null: str = mechanism.ON_NULL
+    drop: Sequence[str] = mechanism.DROP
+
+
+def plan(catalog: Catalog, call: PramMaskCall) -> sql.Expr:
+    return Mechanism(resolve(NAME, catalog, call)).statement()
 
 
 FUNCTION = register(
     RandomizingMask(
         NAME,
-        (arguments.TBL, CONF, *PROBABILITIES, INVARIANT, *SHARED),
+        PramMaskCall,
         plan,
         "PRAM: randomizes collected categories; invariant := true keeps the expected share of every level.",
         "Gouweleeuw, Kooiman, Willenborg & de Wolf (1998), Journal of Official Statistics 14",
-        udfs=UDFS,
+        kind=Kind.MASK,
+        example="FROM pram_mask('survey', conf=['disease'], p=0.8, invariant=true, key='id')",
+        keeps=promises.KEEPS,
+        loses=promises.LOSES,
+        udfs=mechanism.UDFS,
     )
 )

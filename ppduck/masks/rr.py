@@ -2,32 +2,55 @@
 
 A value of column u with level j is published as level i with probability P_u[i, j], independently
 of every other value (Guo 2010, section 2.2). ``p`` is Warner's model for d levels: keep with p,
-else one of the other levels, each with (1 − p)/(d − 1).
+else one of the other levels, each with (1 - p)/(d - 1).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ppduck.call import arguments
-from ppduck.call.registry import register
+from ppduck.call.parameters import fixed, parameters
+from ppduck.call.registry import Kind, register
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.mechanism import CONF, PROBABILITIES, SHARED, UDFS, Mechanism, RandomizingMask, resolve
+from ppduck.designs import mechanism, promises
+from ppduck.designs.design import LEVELS, Matrix, Probability
+from ppduck.designs.mechanism import Mechanism, RandomizingCall, RandomizingMask, resolve
+from ppduck.query import tree as sql
 
 NAME = "rr_mask"
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    return Mechanism(resolve(NAME, catalog, given)).statement()
+@parameters
+class RrMaskCall(RandomizingCall):
+    tbl: str = arguments.TABLE
+    p: Probability | None = mechanism.P
+    matrix: Mapping[str, Matrix] | None = mechanism.MATRIX
+    conf: Sequence[str] | None = mechanism.CONF
+    levels: Mapping[str, list[Any]] | None = LEVELS
+    key: Sequence[str] = mechanism.KEY
+    seed: int | None = mechanism.SEED
+    on_null: str = mechanism.ON_NULL
+    drop: Sequence[str] = mechanism.DROP
+    invariant: bool = fixed(False)
+
+
+def plan(catalog: Catalog, call: RrMaskCall) -> sql.Expr:
+    return Mechanism(resolve(NAME, catalog, call)).statement()
 
 
 FUNCTION = register(
     RandomizingMask(
         NAME,
-        (arguments.TBL, *PROBABILITIES, CONF, *SHARED),
+        RrMaskCall,
         plan,
         "Randomized response: keeps each category with probability p, else draws another; tables can be reconstructed.",
         "Warner (1965), JASA 60; Guo (2010), section 2.2",
-        udfs=UDFS,
+        kind=Kind.MASK,
+        example="CREATE VIEW published AS FROM rr_mask('survey', p={'gender': 0.9, 'disease': 0.8}, key='id')",
+        keeps=promises.KEEPS,
+        loses=promises.LOSES,
+        udfs=mechanism.UDFS,
     )
 )

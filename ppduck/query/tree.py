@@ -123,7 +123,8 @@ def hidden(name: str) -> Expr:
 
 
 def _written_order(generator: Any, node: exp.Ordered) -> str:
-    return f"{generator.sql(node, 'this')} {'DESC' if node.args.get('desc') else 'ASC'} NULLS LAST"
+    way = "DESC" if node.args.get("desc") else "ASC"
+    return f"{generator.sql(node, 'this')} {way} NULLS {'FIRST' if node.args.get('nulls_first') else 'LAST'}"
 
 
 class _Generator(DuckDBGenerator):
@@ -209,6 +210,7 @@ def query(
     order: Sequence[Expr] = (),
     limit: Expr | None = None,
     distinct: bool = False,
+    offset: Expr | None = None,
 ) -> Expr:
     """One SELECT."""
     parts: dict[str, Any] = {"expressions": list(columns)}
@@ -224,6 +226,8 @@ def query(
         parts["order"] = _order(order)
     if limit is not None:
         parts["limit"] = exp.Limit(expression=limit)
+    if offset is not None:
+        parts["offset"] = exp.Offset(expression=offset)
     return exp.Select(**parts)
 
 
@@ -292,6 +296,31 @@ def cases(*pairs: tuple[Expr, Expr], otherwise: Expr | None = None) -> Expr:
     for condition, value in pairs:
         found = found.when(condition, value, copy=False)
     return found if otherwise is None else found.else_(otherwise, copy=False)
+
+
+def rows_of(function: str, *arguments: Expr) -> Rows:
+    """The rows that a table function gives."""
+    return Rows(exp.Table(this=call(function, *arguments)))
+
+
+def exists(query: Expr) -> Expr:
+    return exp.Exists(this=query)
+
+
+def among(value: Expr, texts: Iterable[str]) -> Expr:
+    """value IN ('a', 'b')"""
+    return exp.In(this=value, expressions=[text(each) for each in texts])
+
+
+def cast_as(value: Expr, written: str, *, try_: bool = False) -> Expr:
+    """A cast to a type as DuckDB wrote it, which sqlglot need not know."""
+    to = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=written)
+    return (exp.TryCast if try_ else exp.Cast)(this=value, to=to)
+
+
+def texts(values: Iterable[str | None]) -> Expr:
+    """A list of literal texts."""
+    return array([null() if value is None else text(value) for value in values], "VARCHAR")
 
 
 class Statement:

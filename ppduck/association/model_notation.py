@@ -49,7 +49,7 @@ def generators(faults: Faults, given: str | list[list[str]], names: Sequence[str
 
 
 def _factors(faults: Faults, part: str, names: Sequence[str]) -> list[str]:
-    """The columns of one term: apart by * or :, or written together where that can be read in one way only."""
+    """The columns of a term: apart by * or :, or together where there is one way to read it."""
     part = part.strip()
     if not part:
         raise faults.refuse("model has an empty term; write it as 'AD,G' or 'age*sex, region'.")
@@ -90,7 +90,7 @@ def _unknown(name: str, names: Sequence[str]) -> str:
     )
 
 
-def written(of: Generators, names: Sequence[str]) -> str:
+def model_text(of: Generators, names: Sequence[str]) -> str:
     """A model as a text; it can be read again where no name holds a comma, * or :."""
     between = "" if all(len(name) == 1 for name in names) else "*"
     return ",".join(between.join(names[i] for i in one) for one in of)

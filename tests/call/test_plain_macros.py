@@ -1,0 +1,60 @@
+"""Macros of sql/ppduck.sql as functions of ppduck: declared as others are, judged by their own SQL."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+import pytest
+
+from ppduck.call import plain_macros
+from ppduck.call.registry import PlainMacro, function_named, functions
+from ppduck.query.whole_names import foreign
+
+pytestmark = pytest.mark.core
+
+
+def plain() -> list[PlainMacro]:
+    return [function for function in functions() if isinstance(function, PlainMacro)]
+
+
+def test_every_registered_macro_stands_in_the_file() -> None:
+    assert plain()
+    for macro in plain():
+        assert f"MACRO {macro.name}(" in plain_macros.text(), macro.name
+
+
+def test_a_macro_takes_what_is_declared_by_place_and_by_name(con: duckdb.DuckDBPyConnection) -> None:
+    for macro in plain():
+        taken = con.execute(
+            "SELECT parameters FROM duckdb_functions() WHERE function_name = $1 AND database_name = 'temp'",
+            [macro.name],
+        ).fetchone()
+        names = [parameter.name for parameter in macro.parameters]
+        assert taken == ([*(f"_{place}" for place in range(1, len(names) + 1)), *names],)
+
+
+def test_defaults_are_those_of_the_file() -> None:
+    for macro in plain():
+        own = [each.signature if each.default else rf"{each.name}(?: := NULL)?" for each in macro.parameters]
+        assert re.search(rf"MACRO {macro.name}\({', '.join(own)}\) AS TABLE", plain_macros.text()), macro.signature
+
+
+def test_a_call_goes_on_as_it_was_written() -> None:
+    written = function_named("k_anonymity").plan(None, {"tbl": "'t'", "qi": "list_value('a')"})  # type: ignore[arg-type]
+    assert (
+        written
+        == f"FROM _pp_plain_k_anonymity(tbl := {foreign(repr('t'))}, qi := {foreign('list_value(' + repr('a') + ')')})"
+    )
+
+
+def test_helpers_are_made_before_what_calls_them() -> None:
+    file = [
+        "CREATE OR REPLACE MACRO _pp_half(x) AS x / 2;",
+        "CREATE OR REPLACE MACRO _pp_unused(x) AS x;",
+        "CREATE OR REPLACE MACRO halves(x) AS TABLE SELECT _pp_half(abs(x));",
+    ]
+    assert plain_macros.as_temporary(file, ["halves"], {"abs"}) == [
+        "CREATE OR REPLACE TEMP MACRO _pp_half(x) AS x / 2;",
+        "CREATE OR REPLACE TEMP MACRO _pp_plain_halves(x) AS TABLE SELECT temp.main._pp_half(system.main.abs(x));",
+    ]
