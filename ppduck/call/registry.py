@@ -17,6 +17,7 @@ from ppduck.call.guarantees import Guarantee, Loss, Promise
 from ppduck.call.parameters import Call, Parameter, parameters_of
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
+from ppduck.query import tree as sql
 
 
 class Kind(Enum):
@@ -47,7 +48,7 @@ class Function:
 
     name: str
     takes: type[Call] | tuple[Parameter, ...] | Callable[[], tuple[Parameter, ...]]
-    plan: Callable[[Catalog, Any], str]
+    plan: Callable[[Catalog, Any], str | sql.Expr]
     summary: str
     reference: str
     kind: Kind = field(default=Kind.MEASURE, kw_only=True)

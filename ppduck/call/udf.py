@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from ppduck.call.spec import Spec
 from ppduck.query import tree as sql
@@ -55,6 +55,26 @@ def told_udf(name: str, call: Callable[[Any, Any], Any], spec: type[Spec], told:
     """
     fields = ", ".join(f'"{each}" {type_}' for each, type_ in told_types(told).items())  # type: ignore[arg-type]
     return Udf(name, call, ("VARCHAR", f"STRUCT({fields})"), gives, spec=spec, told=told)
+
+
+class Typed(Protocol):
+    """A name with a type of DuckDB's, such as a result of a function."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+
+def row_type(results: Iterable[Typed]) -> str:
+    """The type of a struct of these, for a UDF that gives one."""
+    return "STRUCT(" + ", ".join(f'"{each.name}" {each.type}' for each in results) + ")"
+
+
+def rows_type(results: Iterable[Typed]) -> str:
+    """The type of a list of them."""
+    return f"{row_type(results)}[]"
 
 
 @cache

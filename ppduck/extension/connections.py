@@ -32,6 +32,7 @@ from ppduck.extension.cursor import Taught, move
 from ppduck.extension.udfs import callable_by_duckdb
 from ppduck.kernels.noise import KeyedNoise
 from ppduck.notes import Speaker
+from ppduck.query import tree as sql
 from ppduck.query.whole_names import qualified
 from ppduck.secret import fingerprint, given_secret
 
@@ -231,7 +232,8 @@ class Planner:
             catalog = Catalog(reader, self._thread.read_levels)
             with interrupts.planning_for(asking):
                 planned = function.plan(catalog, function.read(texts, catalog))
-                return qualified(planned, self._home, integer_division=divides_whole == "true")
+                text = planned if isinstance(planned, str) else sql.render(planned)
+                return qualified(text, self._home, integer_division=divides_whole == "true")
         except UnreadError as error:
             raise PpduckError(f"{name}: {error}") from None
         finally:

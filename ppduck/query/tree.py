@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -42,8 +43,13 @@ def number(value: float | int) -> Expr:
     return exp.Neg(this=literal) if value < 0 else literal
 
 
+@cache
+def _type(written: str) -> Expr:
+    return exp.DataType.build(written, dialect="duckdb")
+
+
 def cast(value: Expr, type_name: str) -> Expr:
-    return exp.Cast(this=value, to=exp.DataType.build(type_name, dialect="duckdb"))
+    return exp.Cast(this=value, to=_type(type_name))
 
 
 def double(value: Expr) -> Expr:
@@ -141,9 +147,9 @@ class Rows:
         same = [exp.NullSafeEQ(this=a.copy(), expression=b.copy()) for a, b in pairs]
         return self.join(other, exp.and_(*same) if same else exp.true(), outer=outer)
 
-    def using(self, other: Rows, columns: Sequence[str], *, anti: bool = False) -> Rows:
+    def using(self, other: Rows, columns: Sequence[str], *, anti: bool = False, outer: bool = False) -> Rows:
         """Joined by columns of the same name; ``anti``, those rows that have no partner."""
-        return self._with(other, side="ANTI" if anti else None, using=[name(each) for each in columns])
+        return self._with(other, side="ANTI" if anti else "LEFT" if outer else None, using=[*map(name, columns)])
 
     def cross(self, other: Rows) -> Rows:
         return self._with(other, kind="CROSS")
@@ -264,6 +270,58 @@ def cases(*pairs: tuple[Expr, Expr], otherwise: Expr | None = None) -> Expr:
     return found if otherwise is None else found.else_(otherwise, copy=False)
 
 
+def rows_of(function: str, *arguments: Expr) -> Rows:
+    """The rows that a table function gives."""
+    return Rows(exp.Table(this=call(function, *arguments)))
+
+
+def exists(query: Expr) -> Expr:
+    return exp.Exists(this=query)
+
+
+def equal(left: Expr, right: Expr) -> Expr:
+    return exp.EQ(this=left, expression=right)
+
+
+def among(value: Expr, texts: Iterable[str]) -> Expr:
+    """value IN ('a', 'b')"""
+    return exp.In(this=value, expressions=[text(each) for each in texts])
+
+
+def cast_as(value: Expr, written: str, *, try_: bool = False) -> Expr:
+    """A cast to a type as DuckDB wrote it, which sqlglot need not know."""
+    to = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=written)
+    return (exp.TryCast if try_ else exp.Cast)(this=value, to=to)
+
+
+def texts(values: Iterable[str | None]) -> Expr:
+    """A list of literal texts."""
+    return array([null() if value is None else text(value) for value in values], "VARCHAR")
+
+
+def whole_quotient(left: Expr, right: Expr) -> Expr:
+    """left // right"""
+    return exp.paren(exp.IntDiv(this=left, expression=right), copy=False)
+
+
+def remainder(left: Expr, right: Expr) -> Expr:
+    """left % right"""
+    return exp.paren(exp.Mod(this=left, expression=right), copy=False)
+
+
+def products(factors: Sequence[Expr]) -> Expr:
+    """The product of some factors; 1 where there are none."""
+    result = factors[0].copy() if factors else number(1)
+    for factor in factors[1:]:
+        result = product(result, factor)
+    return exp.paren(result, copy=False) if len(factors) > 1 else result
+
+
+def every(conditions: Sequence[Expr]) -> Expr | None:
+    """All of the conditions; None where there are none."""
+    return exp.and_(*conditions, copy=False) if conditions else None
+
+
 class Statement:
     """WITH … SELECT, step by step."""
 
@@ -272,6 +330,9 @@ class Statement:
 
     def step(self, name: str, body: str | Expr, *, materialized: bool) -> None:
         self._steps.append((name, body, materialized))
+
+    def has(self, name: str) -> bool:
+        return any(step == name for step, _, _ in self._steps)
 
     def query(self, body: Expr) -> Expr:
         """The whole statement as a tree."""

@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from ppduck.gate.release_check import DEFAULTS, RULES
+from ppduck.gate.rules import DEFAULTS, RULES
 from tests.laws import insert
 
 pytestmark = pytest.mark.core
@@ -322,16 +322,23 @@ def test_an_anatomized_release_is_judged_by_what_a_group_has_in_common(grouped: 
 
 def test_a_release_in_groups_that_lacks_the_key_is_refused(grouped: duckdb.DuckDBPyConnection) -> None:
     grouped.execute("CREATE TABLE keyless AS SELECT * EXCLUDE (id) FROM qit")
-    with pytest.raises(
-        duckdb.InvalidInputException, match=r'key names column "id", which "keyless" does not have; rows'
-    ):
+    missing = r'key names column "id", which "keyless" does not have.* Rows are matched by it: .* anatomy_mask by keep'
+    with pytest.raises(duckdb.InvalidInputException, match=missing):
         found_of(grouped, "'keyless', conf=['disease'], key='id'")
 
 
-def test_a_group_whose_rows_find_no_original_is_not_passed(grouped: duckdb.DuckDBPyConnection) -> None:
-    grouped.execute("UPDATE qit SET id = id + 10000 WHERE id = 7")
+@pytest.mark.parametrize(("release", "conf"), [("qit", "disease"), ("ranges", "age")])
+def test_a_group_whose_rows_find_no_original_is_refused(
+    grouped: duckdb.DuckDBPyConnection, release: str, conf: str
+) -> None:
+    grouped.execute(f"UPDATE {release} SET id = id + 10000 WHERE id = 7")
+    with pytest.raises(duckdb.InvalidInputException, match='1 of the 1000 rows of "survey" have no partner'):
+        found_of(grouped, f"'{release}', conf=['{conf}'], key='id'")
+
+
+def test_a_group_with_a_missing_value_is_not_passed(grouped: duckdb.DuckDBPyConnection) -> None:
+    grouped.execute("UPDATE survey SET disease = NULL, age = NULL WHERE id = 7")
     assert found_of(grouped, "'qit', conf=['disease'], key='id'") == {"attribute_risk": (None, False)}
-    grouped.execute("UPDATE ranges SET id = id + 10000 WHERE id = 7")
     assert found_of(grouped, "'ranges', conf=['age'], key='id'")["ungeneralised"] == (None, False)
 
 
