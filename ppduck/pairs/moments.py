@@ -148,7 +148,8 @@ def about_centre(
     Where a mean turns out to be far from its centre, the piece is summed again about its mean. ``again`` has the pairs;
     by default they are matched again, if there is anything to sum.
     """
-    pairs.aggregate(statement, _moments_about(names, centres) | more, rows, beside=beside, step="_pp_rough")
+    about = _beside_deviations(rows, names, centres)
+    pairs.aggregate(statement, _moments_about(centres) | more, about, beside=beside, step="_pp_rough")
     means = {
         f"{name}_c": sql.total(
             [
@@ -170,8 +171,10 @@ def about_centre(
         statement.step("_pp_far", any_far, materialized=True)
         again = "_pp_pairs_again"
         statement.step(again, pairs.joined(OnlyIf("_pp_far")), materialized=False)
-    parts = {COUNT: aggregates.rows()} | _moments_about(names, centre_columns(names)) | more
-    summed = of_pieces(parts, sql.table(again).using(sql.table("_pp_off"), [PIECE]))
+    means_found = centre_columns(names)
+    parts = {COUNT: aggregates.rows()} | _moments_about(means_found) | more
+    rows_off = sql.table(again).using(sql.table("_pp_off"), [PIECE])
+    summed = of_pieces(parts, _beside_deviations(rows_off, names, means_found))
     near = sql.query([exp.Star()], sql.table("_pp_rough").using(sql.table("_pp_off"), [PIECE], anti=True))
     statement.step(PIECES, sql.union_all([near, summed]), materialized=True)
 
@@ -207,7 +210,7 @@ def _align(
     in one thread: products of one table alone are left to others.
     """
     size = len(pairs.numbers)
-    values, parts = _deviations(names, centres), _moments_about(names, centres) | more
+    values, parts = _deviations(names, centres), _moments_about(centres) | more
     own, other = values[: len(values) - size], values[len(values) - size :]
     # Written out, as trees of so many terms take longer to plan than to run.
     texts, other_texts = ([f"({sql.render(value)})" for value in side] for side in (own, other))
@@ -288,8 +291,15 @@ def _deviations(names: Iterable[str], centres: Iterable[sql.Expr]) -> list[sql.E
     return [sql.minus(sql.column(name), centre.copy()) for name, centre in zip(names, centres, strict=True)]
 
 
-def _moments_about(names: Sequence[str], centres: Sequence[sql.Expr]) -> dict[str, sql.Expr]:
-    values = _deviations(names, centres)
+def _beside_deviations(rows: sql.Rows, names: Sequence[str], centres: Sequence[sql.Expr]) -> sql.Rows:
+    """The same rows with how far each of some columns is from its centre: ``_pp_d0…``"""
+    values = {f"_pp_d{i}": value for i, value in enumerate(_deviations(names, centres))}
+    return sql.derived(sql.query([exp.Star(), *named(values)], rows), "_pp_about")
+
+
+def _moments_about(centres: Sequence[sql.Expr]) -> Parts:
+    """Sums and products of deviations, and what they are about."""
+    values = [sql.column(f"_pp_d{i}") for i in range(len(centres))]
     told = (sql.call("any_value", centre.copy()) for centre in centres)
     return {SUMS: aggregates.sums(values), PRODUCTS: aggregates.products(values), CENTRES: sql.array(told, "DOUBLE")}
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlglot import exp
-from sqlglot.generators.duckdb import DuckDBGenerator
+
+from ppduck.query.render import render as render
 
 Expr = exp.Expr
 
@@ -18,11 +19,14 @@ _ONE_ROW = 'WITH RECURSIVE "_pp_once"("_pp_one") AS (SELECT 1 UNION SELECT "_pp_
 
 def name(text: str) -> Expr:
     """A quoted identifier."""
-    return exp.to_identifier(text, quoted=True)
+    return exp.Identifier(this=text, quoted=True)
 
 
 def column(name: str, table: str | None = None) -> Expr:
-    return exp.column(name, table=table, quoted=True)
+    own = exp.Identifier(this=name, quoted=True)
+    return (
+        exp.Column(this=own) if table is None else exp.Column(this=own, table=exp.Identifier(this=table, quoted=True))
+    )
 
 
 def call(function: str, *arguments: Expr) -> Expr:
@@ -75,7 +79,7 @@ def minus(left: Expr, right: Expr) -> Expr:
 
 
 def named(value: Expr, alias: str) -> Expr:
-    return exp.alias_(value, alias, quoted=True, copy=False)
+    return exp.Alias(this=value, alias=name(alias))
 
 
 def array(values: Iterable[Expr], of: str) -> Expr:
@@ -85,8 +89,8 @@ def array(values: Iterable[Expr], of: str) -> Expr:
 
 def present(values: Iterable[Expr]) -> Expr | None:
     """Condition that no value is NULL; None where there is nothing to ask."""
-    conditions = [value.copy().is_(exp.null()).not_() for value in values]
-    return exp.and_(*conditions) if conditions else None
+    conditions = [exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null())) for value in values]
+    return exp.and_(*conditions, copy=False) if conditions else None
 
 
 def star(table: str, exclude: Iterable[str] = (), replace: Mapping[str, Expr] | None = None) -> Expr:
@@ -107,20 +111,6 @@ def hidden(name: str) -> Expr:
     which passes over NULL and takes any type, should the name stand for another table when the statement runs.
     """
     return call("greatest", column(name), exp.Null())
-
-
-def _written_order(generator: Any, node: exp.Ordered) -> str:
-    return f"{generator.sql(node, 'this')} {'DESC' if node.args.get('desc') else 'ASC'} NULLS LAST"
-
-
-class _Generator(DuckDBGenerator):
-    """Writes orders out: what they mean by default is a setting of the user's."""
-
-    TRANSFORMS: ClassVar[dict[Any, Any]] = {**DuckDBGenerator.TRANSFORMS, exp.Ordered: _written_order}
-
-
-def render(expression: Expr) -> str:
-    return _Generator(dialect="duckdb").generate(expression, copy=False)
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
