@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
+from ppduck.extension.cursor import Taught
 from ppduck.gate.rules import DEFAULTS, RULES
 from tests.laws import insert
 
@@ -416,3 +417,20 @@ def test_a_release_that_turns_around_a_curve_is_found(con: duckdb.DuckDBPyConnec
     call = "SELECT gain <= tolerance FROM value_disclosure('t', 'r', conf=['x'], nonconf=['s'], key='id')"
     assert con.execute(call).fetchone() == (True,)
     assert {"cc_gain", "r2_gain"} <= failed(con, "FROM r")
+
+
+def test_each_table_is_looked_up_once(
+    con: duckdb.DuckDBPyConnection, ask: Ask, release: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many rules there are: they share the columns that were found, and the pairs."""
+    asked: list[str] = []
+    execute = Taught.execute
+
+    def counted(self: Taught, query: str, parameters: object = None) -> Taught:
+        asked.append(query)
+        return execute(self, query, parameters)
+
+    monkeypatch.setattr(Taught, "execute", counted)
+    con.execute(f"EXPLAIN {CALL.format(release, '')}")
+    described = [query for query in asked if query.startswith("DESCRIBE SELECT * FROM")]
+    assert len(described) == len(set(described)) == 2
