@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlglot import exp
-from sqlglot.generators.duckdb import DuckDBGenerator
+
+from ppduck.query.render import render as render
 
 Expr = exp.Expr
 
@@ -18,11 +19,14 @@ _ONE_ROW = 'WITH RECURSIVE "_pp_once"("_pp_one") AS (SELECT 1 UNION SELECT "_pp_
 
 def name(text: str) -> Expr:
     """A quoted identifier."""
-    return exp.to_identifier(text, quoted=True)
+    return exp.Identifier(this=text, quoted=True)
 
 
 def column(name: str, table: str | None = None) -> Expr:
-    return exp.column(name, table=table, quoted=True)
+    own = exp.Identifier(this=name, quoted=True)
+    return (
+        exp.Column(this=own) if table is None else exp.Column(this=own, table=exp.Identifier(this=table, quoted=True))
+    )
 
 
 def call(function: str, *arguments: Expr) -> Expr:
@@ -44,12 +48,12 @@ def number(value: float | int) -> Expr:
 
 
 @cache
-def _type(name: str) -> exp.DataType:
-    return exp.DataType.build(name, dialect="duckdb")
+def _type(written: str) -> exp.DataType:
+    return exp.DataType.build(written, dialect="duckdb")
 
 
 def cast(value: Expr, type_name: str) -> Expr:
-    return exp.Cast(this=value, to=_type(type_name).copy())
+    return exp.Cast(this=value, to=_type(type_name))
 
 
 def double(value: Expr) -> Expr:
@@ -76,7 +80,7 @@ def paren(value: Expr) -> Expr:
 
 def tried(value: Expr, type_name: str) -> Expr:
     """A value as a type; NULL where it is none, so that it does not end up in a message."""
-    return exp.TryCast(this=value, to=_type(type_name).copy())
+    return exp.TryCast(this=value, to=_type(type_name))
 
 
 def equal(left: Expr, right: Expr) -> Expr:
@@ -88,7 +92,7 @@ def minus(left: Expr, right: Expr) -> Expr:
 
 
 def named(value: Expr, alias: str) -> Expr:
-    return exp.alias_(value, alias, quoted=True, copy=False)
+    return exp.Alias(this=value, alias=name(alias))
 
 
 def array(values: Iterable[Expr], of: str) -> Expr:
@@ -98,8 +102,8 @@ def array(values: Iterable[Expr], of: str) -> Expr:
 
 def present(values: Iterable[Expr]) -> Expr | None:
     """Condition that no value is NULL; None where there is nothing to ask."""
-    conditions = [value.copy().is_(exp.null()).not_() for value in values]
-    return exp.and_(*conditions) if conditions else None
+    conditions = [exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null())) for value in values]
+    return exp.and_(*conditions, copy=False) if conditions else None
 
 
 def star(table: str, exclude: Iterable[str] = (), replace: Mapping[str, Expr] | None = None) -> Expr:
@@ -120,21 +124,6 @@ def hidden(name: str) -> Expr:
     which passes over NULL and takes any type, should the name stand for another table when the statement runs.
     """
     return call("greatest", column(name), exp.Null())
-
-
-def _written_order(generator: Any, node: exp.Ordered) -> str:
-    way = "DESC" if node.args.get("desc") else "ASC"
-    return f"{generator.sql(node, 'this')} {way} NULLS {'FIRST' if node.args.get('nulls_first') else 'LAST'}"
-
-
-class _Generator(DuckDBGenerator):
-    """Writes orders out: what they mean by default is a setting of the user's."""
-
-    TRANSFORMS: ClassVar[dict[Any, Any]] = {**DuckDBGenerator.TRANSFORMS, exp.Ordered: _written_order}
-
-
-def render(expression: Expr) -> str:
-    return _Generator(dialect="duckdb").generate(expression, copy=False)
 
 
 def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> str:
@@ -161,9 +150,9 @@ class Rows:
         same = [exp.NullSafeEQ(this=a.copy(), expression=b.copy()) for a, b in pairs]
         return self.join(other, exp.and_(*same) if same else exp.true(), outer=outer)
 
-    def using(self, other: Rows, columns: Sequence[str], *, anti: bool = False) -> Rows:
+    def using(self, other: Rows, columns: Sequence[str], *, anti: bool = False, outer: bool = False) -> Rows:
         """Joined by columns of the same name; ``anti``, those rows that have no partner."""
-        return self._with(other, side="ANTI" if anti else None, using=[name(each) for each in columns])
+        return self._with(other, side="ANTI" if anti else "LEFT" if outer else None, using=[*map(name, columns)])
 
     def cross(self, other: Rows) -> Rows:
         return self._with(other, kind="CROSS")
@@ -323,6 +312,11 @@ def texts(values: Iterable[str | None]) -> Expr:
     return array([null() if value is None else text(value) for value in values], "VARCHAR")
 
 
+def every(conditions: Sequence[Expr]) -> Expr | None:
+    """All of the conditions; None where there are none."""
+    return exp.and_(*conditions, copy=False) if conditions else None
+
+
 class Statement:
     """WITH … SELECT, step by step."""
 
@@ -331,6 +325,9 @@ class Statement:
 
     def step(self, name: str, body: str | Expr, *, materialized: bool) -> None:
         self._steps.append((name, body, materialized))
+
+    def has(self, name: str) -> bool:
+        return any(step == name for step, _, _ in self._steps)
 
     def query(self, body: Expr) -> Expr:
         """The whole statement as a tree."""
