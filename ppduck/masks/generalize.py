@@ -28,6 +28,7 @@ from ppduck.catalogue.tables import Catalog, Column
 from ppduck.errors import Faults, quoted
 from ppduck.kernels import mondrian
 from ppduck.kernels.mondrian import Cells, Rule
+from ppduck.masks._boxes import box_text, unambiguous
 from ppduck.masks._quasi import (
     GROUP_ID,
     INTERSECTED,
@@ -47,7 +48,6 @@ from ppduck.values import Array
 NAME = "generalize_mask"
 MOST_LEVELS = 1_000
 MOST_CELLS = 5_000_000
-ALL, BETWEEN, UPTO = "*", "|", ".."
 
 
 @parameters
@@ -114,13 +114,6 @@ def plan(catalog: Catalog, call: GeneralizeCall) -> sql.Expr:
     named.faults.raise_if_any()
     used = sensitive if call.l is not None else []
     return _Generalization(named, used, [c.name for c in drop], call).plan().query()
-
-
-def _unambiguous(text: sql.Expr) -> sql.Expr:
-    """A level in quotes where it could be taken for a list of levels, or for all of them."""
-    strange = exp.or_(sql.call("contains", text.copy(), sql.text(BETWEEN)), sql.equal(text.copy(), sql.text(ALL)))
-    quotes = sql.call("concat", sql.text('"'), text.copy(), sql.text('"'))
-    return sql.cases((strange, quotes), otherwise=text.copy())
 
 
 def _is_range(type_: str) -> bool:
@@ -244,7 +237,7 @@ class _Generalization:
         """Of each category all levels in their order, in one row; NULL where a column is none."""
         found = []
         for j in self.columns:
-            own = _unambiguous(sql.cast(sql.column(f"_pp_q{j}"), "VARCHAR"))
+            own = unambiguous(sql.cast(sql.column(f"_pp_q{j}"), "VARCHAR"))
             pairs = sql.query(
                 [sql.named(sql.column(f"_pp_code{j}"), "_pp_code"), sql.named(own, "_pp_text")],
                 sql.table("_pp_cells"),
@@ -273,7 +266,7 @@ class _Generalization:
                 sql.named(sql.call("arg_min", text.copy(), code.copy()), f"_pp_from{j}"),
                 sql.named(sql.call("arg_max", text.copy(), code.copy()), f"_pp_to{j}"),
             ]
-            texts.append(sql.named(_box_text(j), f"_pp_text{j}"))
+            texts.append(sql.named(box_text(j), f"_pp_text{j}"))
         group = sql.column("_pp_group")
         groups = sql.query([group.copy(), *bounds], sql.table("_pp_grouped"), group=[group.copy()])
         rows = sql.derived(groups, "_pp_bounds").cross(sql.table("_pp_levels"))
@@ -297,22 +290,6 @@ def _sum_where_null(value: str) -> sql.Expr:
     """How many rows have NULL in a column of the cells."""
     found = sql.only(sql.call("sum", sql.column("_pp_n")), sql.column(value).is_(exp.null()))
     return sql.call("coalesce", found, sql.number(0))
-
-
-def _box_text(j: int) -> sql.Expr:
-    """A value that all rows of a group have, a range of numbers, all levels, or some of them."""
-    low, high, levels = (sql.column(f"_pp_{name}{j}") for name in ("low", "high", "levels"))
-    first, last = sql.column(f"_pp_from{j}"), sql.column(f"_pp_to{j}")
-    is_range = levels.copy().is_(exp.null())
-    one = sql.cases((is_range.copy(), first.copy()), otherwise=_unambiguous(first))
-    size = exp.Add(this=exp.Sub(this=high.copy(), expression=low.copy()), expression=sql.number(1))
-    some = sql.cast(sql.call("list_slice", levels.copy(), low.copy(), high.copy()), "VARCHAR[]")
-    return sql.cases(
-        (sql.equal(low.copy(), high.copy()), one),
-        (is_range, sql.call("concat", first.copy(), sql.text(UPTO), last)),
-        (sql.equal(size, sql.call("len", levels.copy())), sql.text(ALL)),
-        otherwise=sql.call("list_aggregate", some, sql.text("string_agg"), sql.text(BETWEEN)),
-    )
 
 
 def solve(spec: GeneralizeSpec, told: Told) -> Any:
