@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from ppduck.catalogue.tables import Column
+from ppduck.errors import quoted
 from ppduck.query import tree as sql
 
 ALL, BETWEEN, UPTO = "*", "|", ".."
@@ -29,4 +31,19 @@ def box_text(j: int) -> sql.Expr:
         (is_range, sql.call("concat", first.copy(), sql.text(UPTO), last)),
         (sql.equal(size, sql.call("len", levels.copy())), sql.text(ALL)),
         otherwise=sql.call("list_aggregate", some, sql.text("string_agg"), sql.text(BETWEEN)),
+    )
+
+
+def is_range(type_: str) -> bool:
+    return Column("", type_).is_numeric or type_ == "DATE" or type_.startswith("TIMESTAMP")
+
+
+def is_category(type_: str) -> bool:
+    return Column("", type_).is_category or type_ == "BOOLEAN"
+
+
+def unfit(name: str, type_: str) -> str:
+    return (
+        f"qi names column {quoted(name)} of type {type_}; only numbers, dates, texts, enums and booleans can be "
+        "generalised. Turn it into one of them in tbl."
     )

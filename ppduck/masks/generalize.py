@@ -28,7 +28,7 @@ from ppduck.catalogue.tables import Catalog, Column
 from ppduck.errors import Faults, quoted
 from ppduck.kernels import mondrian
 from ppduck.kernels.mondrian import Cells, Rule
-from ppduck.masks._boxes import box_text, unambiguous
+from ppduck.masks._boxes import box_text, is_category, is_range, unambiguous, unfit
 from ppduck.masks._quasi import (
     GROUP_ID,
     INTERSECTED,
@@ -109,26 +109,11 @@ def plan(catalog: Catalog, call: GeneralizeCall) -> sql.Expr:
         dropped = {column.name for column in drop}
         named.refuse_called([c for c in named.source.columns or () if c.name not in dropped], (GROUP_ID,))
     for column in named.qi:
-        if column.type and not (_is_category(column.type) or _is_range(column.type)):
-            named.faults.add(_unfit(column.name, column.type))
+        if column.type and not (is_category(column.type) or is_range(column.type)):
+            named.faults.add(unfit(column.name, column.type))
     named.faults.raise_if_any()
     used = sensitive if call.l is not None else []
     return _Generalization(named, used, [c.name for c in drop], call).plan().query()
-
-
-def _is_range(type_: str) -> bool:
-    return Column("", type_).is_numeric or type_ == "DATE" or type_.startswith("TIMESTAMP")
-
-
-def _is_category(type_: str) -> bool:
-    return Column("", type_).is_category or type_ == "BOOLEAN"
-
-
-def _unfit(name: str, type_: str) -> str:
-    return (
-        f"qi names column {quoted(name)} of type {type_}; only numbers, dates, texts, enums and booleans can be "
-        "generalised. Turn it into one of them in tbl."
-    )
 
 
 class _Generalization:
@@ -207,7 +192,7 @@ class _Generalization:
     def _place(self, j: int) -> sql.Expr:
         """A value as a number whose distance from others can be measured; NULL for a category."""
         value, type_ = sql.column(f"_pp_q{j}"), self.qi[j].type
-        if type_ and _is_category(type_):
+        if type_ and is_category(type_):
             return exp.null()
         if Column("", type_).is_numeric:
             # Should it be no number after all, its value must not end up in a message.
@@ -251,7 +236,7 @@ class _Generalization:
 
     def _is_category(self, value: sql.Expr, j: int) -> sql.Expr:
         if self.qi[j].type:
-            return exp.true() if _is_category(self.qi[j].type) else exp.false()
+            return exp.true() if is_category(self.qi[j].type) else exp.false()
         kind = sql.call("typeof", value)
         return exp.or_(kind.isin("VARCHAR", "BOOLEAN"), sql.call("starts_with", kind.copy(), sql.text("ENUM")))
 
@@ -309,7 +294,7 @@ def solve(spec: GeneralizeSpec, told: Told) -> Any:
     codes, places = table[:, :d].astype(np.int64) - 1, table[:, d : 2 * d].copy()
     for j, (name, type_) in enumerate(zip(names, told.types, strict=True)):
         _refuse_unfit(faults, name, spec.types[j], type_ or "", int(codes[:, j].max()) + 1)
-        if _is_category(type_ or ""):
+        if is_category(type_ or ""):
             places[:, j] = codes[:, j]
         elif not np.isfinite(places[:, j]).all():
             faults.add(f"qi column {quoted(name)} holds NaN or infinity; leave such rows out with a SELECT in tbl.")
@@ -337,9 +322,9 @@ def _refuse_unfit(faults: Faults, name: str, planned: str, type_: str, levels: i
             f"qi column {quoted(name)} is of another type than the call was planned for: here the name of the table "
             "stands for another one, such as a temporary one. Name it with its schema, or commit first."
         )
-    elif not (_is_category(type_) or _is_range(type_)):
-        faults.add(_unfit(name, type_))
-    elif _is_category(type_) and levels > MOST_LEVELS:
+    elif not (is_category(type_) or is_range(type_)):
+        faults.add(unfit(name, type_))
+    elif is_category(type_) and levels > MOST_LEVELS:
         faults.add(
             f"qi column {quoted(name)} has {levels:,} levels, and {MOST_LEVELS:,} at most make a category; group them "
             "in tbl, such as by their first letters, or leave the column out."
