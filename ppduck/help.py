@@ -1,4 +1,4 @@
-"""python -m ppduck.help: the help of ppduck_help() at the command line, and the README's table of functions."""
+"""python -m ppduck.help: the help of ppduck_help() at the command line, and the table of all functions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def markdown() -> str:
-    """The README's table of functions."""
+    """The table of all functions, as examples/functions.md has it."""
     lines = [f"| `{function.name}` | {function.summary} |" for function in presented()]
     return "\n".join(["| function | what it does |", "| --- | --- |", *lines])
 
@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m ppduck.help", description="Help on ppduck's SQL functions.")
     wanted = parser.add_mutually_exclusive_group()
     wanted.add_argument("function", nargs="?", help="a function, such as egadp_mask; without it, all are listed")
-    wanted.add_argument("--markdown", action="store_true", help="print the README's table of functions")
+    wanted.add_argument("--markdown", action="store_true", help="print the table of all functions in Markdown")
     wanted.add_argument("--demo", action="store_true", help="print the SQL that makes the tables of the examples")
     return parser
 

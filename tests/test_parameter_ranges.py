@@ -14,7 +14,7 @@ import ppduck
 from ppduck.call.parameters import MisreadError, Parameter, Reader
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, PlainMacro, functions
-from ppduck.gate.release_check import RULES
+from ppduck.gate.rules import RULES
 from ppduck.guide import examples
 from ppduck.guide.demo import DEMO
 from tests.conftest import SECRET

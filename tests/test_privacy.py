@@ -107,7 +107,7 @@ def test_rows_that_share_a_key_do_not_share_noise(con: duckdb.DuckDBPyConnection
 def test_what_exactness_gives_away_over_time(
     con: duckdb.DuckDBPyConnection, table: tuple[np.ndarray, np.ndarray]
 ) -> None:
-    """The README warns of it: sums are exact, so a sum before and after an insertion tells the new row's value."""
+    """The page on secrets warns of it: sums are exact, so a sum before and after an insertion tells the new row's value."""
     con.execute("CREATE VIEW v AS FROM egadp_mask('t', conf=['x'], nonconf=['s1', 's2'], key='id')")
     [(before,)] = con.execute("SELECT sum(x) FROM v").fetchall()
     con.execute("INSERT INTO t VALUES (2000, 1, 2, 7.25)")

@@ -97,6 +97,8 @@ def written(value: Any) -> str:
         return "NULL"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(written, value))}]"
     return repr(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 

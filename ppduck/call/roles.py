@@ -180,7 +180,7 @@ def indicator(column: str, level: str, null_is_level: bool) -> sql.Expr:
 def numeric(column: Column) -> sql.Expr:
     """The column as a DOUBLE; should it be no number after all, its value must not end up in a message."""
     name = sql.column(column.name)
-    return name if column.type == "DOUBLE" else exp.TryCast(this=name, to=exp.DataType.build("DOUBLE"))
+    return name if column.type == "DOUBLE" else sql.tried(name, "DOUBLE")
 
 
 def choose_nonconf(

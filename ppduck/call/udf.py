@@ -19,15 +19,6 @@ Unsigned = Annotated[int, "UBIGINT"]
 _TYPES = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN", Array: "DOUBLE[]"}
 
 
-class Column(Protocol):
-    """A column of what is given: its name and its type."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def type(self) -> str: ...
-
-
 @dataclass(frozen=True)
 class Udf:
     """A Python function, the types of its arguments and of its result as DuckDB writes them, and how it is called.

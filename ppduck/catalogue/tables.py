@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import sqlglot
@@ -359,8 +359,9 @@ def _trouble(faults: Faults, label: str, name: str, error: UnreadError) -> str:
     return "" if absent else str(error)
 
 
-def _parts(name: str) -> list[str]:
-    return [part.name for part in sqlglot.parse_one(name, into=exp.Table, dialect="duckdb").parts]
+@lru_cache(maxsize=256)
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part.name for part in sqlglot.parse_one(name, into=exp.Table, dialect="duckdb").parts)
 
 
 def _bytes(setting: str) -> float:
@@ -369,6 +370,7 @@ def _bytes(setting: str) -> float:
     return float(amount) * _UNITS.get(unit, 0)
 
 
+@lru_cache(maxsize=256)
 def _table_name(text: str) -> str | None:
     """The text as a (qualified) name with every part quoted, or None where it is no name."""
     try:

@@ -58,15 +58,13 @@ def probabilities(either: str, most: str = "") -> tuple[Any, Any]:
     p = "the probability to keep a value, one number or {'column': 0.9}"
     matrix = "{'column': [[…], …]} where matrix[i][j] is Pr(level j is published as i)"
     return (
-        replace(parameter(probability, f"{p}; {either}", None), name="p"),
-        replace(parameter(matrix_per_column, f"{matrix}{most}; {either}", None), name="matrix"),
+        parameter(probability, f"{p}; {either}", None),
+        parameter(matrix_per_column, f"{matrix}{most}; {either}", None),
     )
 
 
 P, MATRIX = probabilities("a column has p or matrix, not both")
-LEVELS: Any = replace(
-    parameter(levels_per_column, "{'column': ['a', 'b']}: the domain, in the order of matrix", None), name="levels"
-)
+LEVELS: Any = parameter(levels_per_column, "{'column': ['a', 'b']}: the domain, in the order of matrix", None)
 
 
 @dataclass(frozen=True)
@@ -77,10 +75,6 @@ class DesignWords:
     matrix: Mapping[str, Matrix] | None = None
     levels: Mapping[str, list[Any]] | None = None
     null_is_level: bool = False
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> DesignWords:
-        return cls(given.get("p"), given.get("matrix"), given.get("levels"), given.get("on_null") == "level")
 
     @property
     def tells_probabilities(self) -> bool:
@@ -117,10 +111,6 @@ class Attribute:
 
     def matrix(self, size: int) -> Array:
         return np.array(self.rows) if self.rows is not None else randomized.uniform(self.p or 1.0, size)
-
-    def described(self) -> dict[str, Any]:
-        """What is fixed about the column, for a specification."""
-        return {"column": self.name, "levels": self.levels, "p": self.p, "matrix": self.rows}
 
     def reordered(self, levels: Levels) -> Attribute:
         """The same with its levels, and what the matrix says of them, in another order."""

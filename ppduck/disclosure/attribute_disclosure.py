@@ -1,204 +1,269 @@
-"""attribute_disclosure(): the risk that an intruder who knows the quasi-identifiers learns a sensitive value.
+"""attribute_disclosure(): the risk that who knows the quasi-identifiers learns a sensitive value.
 
-Pr(S | QI) = π_{QI,S}/π_QI · Pr(QI → QI) · Pr(S → S | QI) (Guo 2010, 5.6 to 5.8), for every cell that occurs, every
-record or the maximum, under the matrices by which columns would be randomized: the sensitive one (RR-S), the
-quasi-identifiers (RR-QI) or both. ``unmasked`` is the risk without randomization, ``minimum`` what randomizing the same
-columns cannot go below (Property 1).
+Pr(S | QI) = π_{QI,S}/π_QI · Pr(QI → QI) · Pr(S → S | QI) (Guo 2010, 5.6 to 5.8), for every cell
+that occurs, every record or the maximum, under the matrices by which columns would be randomized:
+the sensitive one (RR-S), the quasi-identifiers (RR-QI) or both. ``unmasked`` is the risk without
+randomization, ``minimum`` what randomizing the same columns cannot go below (Property 1).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter
-from ppduck.call.registry import Function, register
-from ppduck.call.udf import Udf
+from ppduck.call.parameters import parameter, parameters
+from ppduck.call.registry import Function, Kind, Result, register
+from ppduck.call.udf import row_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs.conditioning import warn
-from ppduck.designs.design import LEVELS, MATRIX, P, by_folded_name, is_stochastic, normalised
+from ppduck.designs.design import MATRIX, Matrix, P, Probability, by_folded_name, is_stochastic, normalised
 from ppduck.disclosure import linking_attack
+from ppduck.disclosure.linking_attack import LinkingCall, LinkingCells, LinkingSpec
 from ppduck.errors import Faults, listed, near_miss, quoted
 from ppduck.estimators import cells, count_column
-from ppduck.estimators.cells import Cells
+from ppduck.estimators.cells import CellColumn, Cells
 from ppduck.kernels.randomized import uniform
+from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.query.arithmetic import products, quotient
 from ppduck.values import Array, folded
 
 NAME = "attribute_disclosure"
-SOLVE = "ppduck_attribute_disclosure"
-_NUMBERS = {"rows": "DOUBLE", "unmasked": "DOUBLE", "qi_reconstruction": "DOUBLE", "reconstruction": "DOUBLE",
-            "risk": "DOUBLE", "minimum": "DOUBLE"}  # fmt: skip
-_PLACES = ("qi", "attribute", "value")
-_FIELDS = ", ".join([*(f'"{name}" BIGINT[]' for name in _PLACES), *(f'"{n}" {t}[]' for n, t in _NUMBERS.items())])
-SOLVE_TYPES = ([*cells.ARGUMENTS, "BIGINT"], f"STRUCT({_FIELDS})")
+RESULTS = (
+    Result("attribute", "VARCHAR", "the sensitive column; the levels of the quasi-identifiers come before it. With "
+           "per := 'record' each row of tbl has its risk beside it, with 'maximum' each attribute its largest risks"),
+    Result("value", "VARCHAR", "the sensitive value"),
+    Result("rows", "BIGINT", "the rows that have both"),
+    Result("unmasked", "DOUBLE", "the risk without randomization: the share of the value in its group"),
+    Result("qi_reconstruction", "DOUBLE", "the chance that the published quasi-identifiers are drawn back"),
+    Result("reconstruction", "DOUBLE", "the chance that the published sensitive value is drawn back"),
+    Result("risk", "DOUBLE", "the product of the three"),
+    Result("minimum", "DOUBLE", "what no matrix of the randomized columns can bring the risk below"),
+)  # fmt: skip
+_RISKS = tuple(each for each in RESULTS if each.name not in ("attribute", "value"))
+# What Python tells of each risk by numbers: the group of quasi-identifiers, attribute and level.
+_PLACES = ("group", "attribute", "level")
 _NEAR = 1e-6  # by which p may miss 1/d and still be meant as it
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    per = given.get("per", "cell")
-    counted = linking_attack.cells_of(NAME, catalog, given)
-    published = counted.release
-    faults = published.faults()
-    names = [column.name for column in published.columns]
-    added = {"cell": [*_NUMBERS, "attribute", "value"], "record": ["risk"], "maximum": []}[per]
-    shown = names[: len(given["qi"])] if per == "cell" else [column.name for column in published.source.columns or ()]
-    if per == "record" and len(given["sensitive"]) > 1:
-        added = [f"risk_{folded(name)}" for name in given["sensitive"]]
+@parameters
+class AttributeDisclosureCall(LinkingCall):
+    p: Probability | None = P
+    matrix: Mapping[str, Matrix] | None = MATRIX
+    per: str = parameter(
+        arguments.choice("cell", "record", "maximum"), "every cell, every record or the maximum", "cell"
+    )
+
+
+@dataclass(frozen=True)
+class AttributeDisclosureSpec(LinkingSpec):
+    design: tuple[CellColumn, ...]  # by which the columns would be randomized
+
+
+def plan(catalog: Catalog, call: AttributeDisclosureCall) -> sql.Expr:
+    counted = linking_attack.cells_of(NAME, catalog, call)
+    release = counted.release
+    faults = release.faults()
+    names = [column.name for column in release.columns]
+    _refuse_taken_names(call, counted, faults)
+    if call.per == "record" and release.source.columns is None:
+        faults.add(catalog.unseen(release.source, "its records cannot be shown; ask per := 'cell'."))
+    design = _design(call, names, faults)
+    faults.raise_if_any()
+    before = sql.Statement()
+    if call.per == "record" and not release.source.repeatable:
+        # Read twice, for the cells and for the records, which must be the same.
+        every = sql.query([exp.Star()], sql.source(release.source.sql))
+        before.step("_pp_source", every, materialized=True)
+        kept = replace(release.source, sql='"_pp_source"')
+        counted = replace(counted, release=replace(release, source=kept))
+    spec = counted.spec(AttributeDisclosureSpec, qi=len(call.qi), on_null=call.on_null, design=design)
+    missing = {"missing": linking_attack.rows_without_value(counted)}
+    statement = counted.solve(SOLVE, spec, missing, before)
+    statement.step("_pp_risks", _risks(counted, len(call.qi)), materialized=True)
+    return statement.query(_SHOWN[call.per](counted, len(call.qi)))
+
+
+def _refuse_taken_names(call: AttributeDisclosureCall, counted: Cells, faults: Faults) -> None:
+    """Columns of tbl that are shown must not be called like those that are added."""
+    if call.per == "maximum":
+        return
+    if call.per == "cell":
+        shown = [column.name for column in counted.release.columns[: len(call.qi)]]
+        added = {result.name for result in RESULTS}
+    else:
+        shown = [column.name for column in counted.release.source.columns or ()]
+        added = {folded(_risk_name(name, call.sensitive)) for name in call.sensitive}
     taken = [name for name in shown if folded(name) in added]
     if taken:
         faults.add(f"column {listed(taken)} is called like a column of the result; rename it in tbl.")
-    if per == "record" and published.source.columns is None:
-        faults.add(catalog.unseen(published.source, "its records cannot be shown; ask per := 'cell'."))
-    p, matrices = _design(given, names, faults)
-    faults.raise_if_any()
-    own = {"qi": len(given["qi"]), "p": p, "matrix": matrices, "on_null": given.get("on_null", "error")}
-    before = sql.Statement()
-    if per == "record" and not published.source.repeatable:
-        # Read twice, for the cells and for the records, which must be the same.
-        before.step("_pp_source", f"SELECT * FROM {published.source.sql}", materialized=True)
-        kept = replace(published.source, sql='"_pp_source"')
-        counted = replace(counted, release=replace(published, source=kept))
-    statement = counted.statement(SOLVE, own, linking_attack.without_value(counted), before=before)
-    statement.step("_pp_risks", _unnested(counted, len(given["qi"])), materialized=True)
-    return statement.finish(_OUTPUTS[per](counted, len(given["qi"])))
 
 
-def _design(given: dict[str, Any], names: Sequence[str], faults: Faults) -> tuple[list[float], list[Any]]:
+def _risk_name(attribute: str, attributes: Sequence[str]) -> str:
+    return "risk" if len(attributes) == 1 else f"risk_{attribute}"
+
+
+def _design(call: AttributeDisclosureCall, names: Sequence[str], faults: Faults) -> tuple[CellColumn, ...]:
     """p or matrix of every column; one that neither names is not randomized."""
-    p, matrix = given.get("p"), by_folded_name(given.get("matrix", {}))
-    ps = by_folded_name(p) if isinstance(p, dict) else {}
+    matrix = by_folded_name(call.matrix or {})
+    ps = by_folded_name(call.p) if isinstance(call.p, Mapping) else {}
     own = {folded(name): name for name in names}
-    for parameter, mapping in (("p", ps), ("matrix", matrix)):
+    for given, mapping in (("p", ps), ("matrix", matrix)):
         for name in mapping:
             if name not in own:
                 faults.add(
-                    f"{parameter} names column {quoted(name)}, which is neither in qi nor sensitive."
+                    f"{given} names column {quoted(name)}, which is neither in qi nor sensitive."
                     f"{near_miss(name, names)}"
                 )
     for name in ps.keys() & matrix.keys():
         faults.add(f"column {quoted(own.get(name, name))} has both p and matrix; give one of them.")
-    if (p is None or p == {}) and not matrix:
+    if (call.p is None or call.p == {}) and not matrix:
         faults.add("give p := {'column': 0.8, …} or matrix; a column that they do not name is not randomized.")
-    rows = [matrix.get(name) for name in own]
-    right = [
-        each is not None and is_stochastic(name, each, None, faults.add) for name, each in zip(names, rows, strict=True)
+    found = []
+    for name in names:
+        rows = matrix.get(folded(name))
+        right = rows is not None and is_stochastic(name, rows, None, faults.add)
+        p = ps.get(folded(name), call.p if isinstance(call.p, float) else 1.0)
+        found.append(CellColumn(name, p, normalised(rows) if rows and right else None))
+    return tuple(found)
+
+
+def _risks(counted: Cells, qi: int) -> sql.Expr:
+    """A row for each risk, with the levels of all columns beside it."""
+    answer = sql.column(cells.ANSWER)
+    lists = [
+        sql.named(sql.call("unnest", sql.part(answer.copy(), name)), f"_pp_{name}")
+        for name in (*_PLACES, *(each.name for each in _RISKS))
     ]
-    found = [ps.get(name, p if isinstance(p, float) else 1.0) for name in own]
-    return found, [normalised(each) if each and is_right else None for each, is_right in zip(rows, right, strict=True)]
-
-
-def _unnested(counted: Cells, qi: int) -> str:
-    parts = ", ".join(f'unnest(struct_extract("_pp_r", \'{name}\')) AS "_pp_{name}"' for name in (*_PLACES, *_NUMBERS))
-    # Cells are numbered by all columns; the first cell of a group of quasi-identifiers has its levels.
-    others = " * ".join(f'len("_pp_l{i}")' for i in range(qi, len(counted.release.columns)))
-    return (
-        f'SELECT *, "_pp_qi" * ({others}) AS "_pp_first" FROM (SELECT {parts} FROM "_pp_solved") '
-        'CROSS JOIN "_pp_levels"'
+    # Cells are numbered by all columns; the first one of a group of quasi-identifiers has its levels.
+    others = [sql.call("len", counted.levels(i)) for i in range(qi, len(counted.release.columns))]
+    first = sql.product(sql.column("_pp_group"), products(others))
+    rows = sql.derived(sql.query(lists, sql.table(cells.SOLVED)), "_pp_unnested")
+    return sql.query(
+        [sql.star("_pp_unnested"), sql.star(cells.LEVELS_STEP), sql.named(first, "_pp_first_cell")],
+        rows.cross(sql.table(cells.LEVELS_STEP)),
     )
 
 
-def _names(counted: Cells, qi: int) -> list[str]:
+def _attributes(counted: Cells, qi: int) -> list[str]:
     return [column.name for column in counted.release.columns[qi:]]
 
 
-def _per_cell(counted: Cells, qi: int) -> str:
-    attributes = ", ".join(sql.render(sql.text(name)) for name in _names(counted, qi))
-    values = " ".join(
-        f'WHEN {k} THEN CAST(list_extract("_pp_l{qi + k}", 1 + "_pp_value") AS VARCHAR)'
-        for k in range(len(_names(counted, qi)))
-    )
-    shown = [
-        *counted.decoded("_pp_first")[:qi],
-        sql.named(sql.raw(f'list_extract([{attributes}], 1 + "_pp_attribute")'), "attribute"),
-        sql.named(sql.raw(f'CASE "_pp_attribute" {values} END'), "value"),
-        *(sql.named(_shown(name), name) for name in _NUMBERS),
+def _from_one(number: str) -> sql.Expr:
+    """A place in a list, from a number that counts from 0."""
+    return sql.total([sql.number(1), sql.column(number)])
+
+
+def _attribute(counted: Cells, qi: int) -> sql.Expr:
+    names = sql.item(sql.texts(_attributes(counted, qi)), _from_one("_pp_attribute"))
+    return sql.named(names, "attribute")
+
+
+def _is_of(attribute: int) -> sql.Expr:
+    return sql.equal(sql.column("_pp_attribute"), sql.number(attribute))
+
+
+def _per_cell(counted: Cells, qi: int) -> sql.Expr:
+    known = list(counted.levels_at("_pp_first_cell").items())[:qi]
+    values = [
+        (_is_of(k), sql.cast(sql.item(counted.levels(qi + k), _from_one("_pp_level")), "VARCHAR"))
+        for k in range(len(_attributes(counted, qi)))
     ]
-    return sql.select(shown, '"_pp_risks"') + ' ORDER BY "_pp_attribute", "_pp_qi", "_pp_value"'
+    shown = [
+        *(sql.named(level, name) for name, level in known),
+        _attribute(counted, qi),
+        sql.named(sql.cases(*values), "value"),
+        *(sql.named(sql.cast(sql.column(f"_pp_{each.name}"), each.type), each.name) for each in _RISKS),
+    ]
+    order = [sql.column(f"_pp_{name}") for name in ("attribute", "group", "level")]
+    return sql.query(shown, sql.table("_pp_risks"), order=order)
 
 
-def _shown(name: str) -> sql.Expr:
-    """Rows are counted in whole numbers."""
-    value = sql.column(f"_pp_{name}")
-    return sql.cast(value, "BIGINT") if name == "rows" else value
-
-
-def _per_maximum(counted: Cells, qi: int) -> str:
-    attributes = ", ".join(sql.render(sql.text(name)) for name in _names(counted, qi))
-    return (
-        f'SELECT list_extract([{attributes}], 1 + "_pp_attribute") AS "attribute", max("_pp_risk") AS "max_risk", '
-        'max("_pp_unmasked") AS "unmasked", max("_pp_minimum") AS "minimum", '
-        'sum("_pp_risk" * "_pp_rows") / sum("_pp_rows") AS "mean_risk", '
-        'CAST(sum("_pp_rows") AS BIGINT) AS "rows", '
-        'count(*) AS "cells" FROM "_pp_risks" GROUP BY "_pp_attribute" ORDER BY "_pp_attribute"'
+def _per_maximum(counted: Cells, qi: int) -> sql.Expr:
+    risk, rows, attribute = (sql.column(f"_pp_{name}") for name in ("risk", "rows", "attribute"))
+    all_rows = sql.call("sum", rows)
+    weighed = quotient(sql.call("sum", sql.product(risk, rows)), all_rows)
+    shown = {
+        "max_risk": sql.call("max", risk),
+        "unmasked": sql.call("max", sql.column("_pp_unmasked")),
+        "minimum": sql.call("max", sql.column("_pp_minimum")),
+        "mean_risk": weighed,
+        "rows": sql.cast(all_rows, "BIGINT"),
+        "cells": aggregates.rows(),
+    }
+    return sql.query(
+        [_attribute(counted, qi), *(sql.named(value, name) for name, value in shown.items())],
+        sql.table("_pp_risks"),
+        group=[attribute],
+        order=[attribute.copy()],
     )
 
 
-def _per_record(counted: Cells, qi: int) -> str:
+def _per_record(counted: Cells, qi: int) -> sql.Expr:
     """Every row with its risks; NULL where one of its columns is NULL."""
-    published = counted.release
-    joins, shown = [], ['"_pp_row".*']
-    whole = " AND ".join(f"{sql.render(sql.column(c.name, '_pp_row'))} IS NOT NULL" for c in published.columns)
-    known = counted.decoded("_pp_first")[:qi]
-    for k, name in enumerate(_names(counted, qi)):
-        level = sql.named(sql.raw(f'list_extract("_pp_l{qi + k}", 1 + "_pp_value")'), "_pp_own")
-        keys = [sql.named(each.this.copy(), f"_pp_k{i}") for i, each in enumerate(known)]
-        risks = sql.select(
-            [*keys, level, sql.column("_pp_risk")], '"_pp_risks"', where=sql.raw(f'"_pp_attribute" = {k}')
+    release = counted.release
+    own = [sql.column(column.name, "_pp_record") for column in release.columns]
+    shown = [sql.star("_pp_record")]
+    rows = sql.source(release.source.sql, "_pp_record")
+    known = list(counted.levels_at("_pp_first_cell").values())[:qi]
+    attributes = _attributes(counted, qi)
+    for k, name in enumerate(attributes):
+        alias = f"_pp_risk_of{k}"
+        level = sql.item(counted.levels(qi + k), _from_one("_pp_level"))
+        keys = {**{f"_pp_qi{i}": each.copy() for i, each in enumerate(known)}, "_pp_sensitive": level}
+        risks = sql.query(
+            [*(sql.named(each, key) for key, each in keys.items()), sql.column("_pp_risk")],
+            sql.table("_pp_risks"),
+            where=_is_of(k),
         )
-        pairs = [
-            (sql.column(c.name, "_pp_row"), sql.column(f"_pp_k{i}", f"_pp_j{k}"))
-            for i, c in enumerate(published.columns[:qi])
-        ]
-        pairs.append((sql.column(name, "_pp_row"), sql.column("_pp_own", f"_pp_j{k}")))
-        on = " AND ".join(f"{sql.render(left)} IS NOT DISTINCT FROM {sql.render(right)}" for left, right in pairs)
-        joins.append(f'LEFT JOIN ({risks}) AS "_pp_j{k}" ON {on}')
-        alias = "risk" if len(_names(counted, qi)) == 1 else f"risk_{name}"
-        shown.append(f'CASE WHEN {whole} THEN "_pp_j{k}"."_pp_risk" END AS {sql.render(sql.name(alias))}')
-    return f'SELECT {", ".join(shown)} FROM {published.source.sql} AS "_pp_row" {" ".join(joins)}'
+        pairs = list(zip([*own[:qi], own[qi + k]], [sql.column(key, alias) for key in keys], strict=True))
+        rows = rows.matched(sql.derived(risks, alias), pairs, outer=True)
+        whole = sql.present(own)
+        assert whole is not None
+        risk = sql.cases((whole, sql.column("_pp_risk", alias)))
+        shown.append(sql.named(risk, _risk_name(name, attributes)))
+    return sql.query(shown, rows)
 
 
-_OUTPUTS = {"cell": _per_cell, "record": _per_record, "maximum": _per_maximum}
+_SHOWN: dict[str, Callable[[Cells, int], sql.Expr]] = {
+    "cell": _per_cell, "record": _per_record, "maximum": _per_maximum,
+}  # fmt: skip
 
 
-def solve(
-    specification: str, sizes: Sequence[int], numbers: Sequence[float | None] | None,
-    counts: Sequence[float | None] | None, strangers: int, missing: int,
-) -> dict[str, list[Any]]:  # fmt: skip
-    spec = json.loads(specification)
-    places, weights, _ = linking_attack.cells_that_occur(spec, sizes, numbers, counts, strangers, missing)
-    population = linking_attack.population(spec, sizes, places, weights)
-    matrices = _matrices(spec, sizes)
-    qi = spec["qi"]
-    eta = population.reconstruction(matrices[:qi])
+def solve(spec: AttributeDisclosureSpec, told: LinkingCells) -> dict[str, Array]:
+    occurring = linking_attack.cells_that_occur(spec, told)
+    population = occurring.population(spec.qi)
+    matrices = _matrices(spec, occurring.sizes)
+    eta = population.reconstruction(matrices[: spec.qi])
     hidden = [not np.array_equal(matrix, np.eye(len(matrix))) for matrix in matrices]
-    columns: dict[str, list[Array]] = {name: [] for name in (*_PLACES, *_NUMBERS)}
-    for which, own in enumerate(population.sensitive):
-        matrix = matrices[qi + which]
-        share, back = population.within(which, matrix)
-        found = (
-            population.groups[own.group], np.full(len(share), which), own.level, own.count, share, eta[own.group], back,
-            share * eta[own.group] * back, population.minimum(which, qi=hidden[:qi], sensitive=hidden[qi + which]),
-        )  # fmt: skip
-        for name, values in zip(columns, found, strict=True):
-            columns[name].append(np.asarray(values))
-    return {
-        name: np.concatenate(parts).astype(np.int64 if name in _PLACES else float).tolist()
-        for name, parts in columns.items()
-    }
-
-
-def _matrices(spec: dict[str, Any], sizes: Sequence[int]) -> list[Array]:
-    """The matrix of every column, once its number of levels is known."""
-    faults = Faults(NAME, spec["table"])
     found = []
-    for column, size, p, rows in zip(spec["columns"], sizes, spec["p"], spec["matrix"], strict=True):
-        name = quoted(column["column"])
+    for which, own in enumerate(population.sensitive):
+        share, back = population.within(which, matrices[spec.qi + which])
+        least = population.minimum(which, qi=hidden[: spec.qi], sensitive=hidden[spec.qi + which])
+        found.append({
+            "group": population.groups[own.group],
+            "attribute": np.full(len(share), which),
+            "level": own.level,
+            "rows": own.count,
+            "unmasked": share,
+            "qi_reconstruction": eta[own.group],
+            "reconstruction": back,
+            "risk": share * eta[own.group] * back,
+            "minimum": least,
+        })  # fmt: skip
+    return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+
+
+def _matrices(spec: AttributeDisclosureSpec, sizes: Sequence[int]) -> list[Array]:
+    """The matrix of every column, once its number of levels is known."""
+    faults = spec.faults()
+    found = []
+    for column, size in zip(spec.design, sizes, strict=True):
+        name, p, rows = quoted(column.name), column.p or 1.0, column.matrix
         if rows is not None and len(rows) != size:
             faults.add(f"matrix of column {name} is {len(rows)}×{len(rows)}, but {size} levels occur; they must agree.")
         elif rows is None and p < 1 / size - _NEAR:
@@ -215,28 +280,21 @@ def _matrices(spec: dict[str, Any], sizes: Sequence[int]) -> list[Array]:
     return found
 
 
+_LISTS = (
+    *(Result(name, "BIGINT[]", "") for name in _PLACES),
+    *(Result(each.name, "DOUBLE[]", each.meaning) for each in _RISKS),
+)
+SOLVE = told_udf("ppduck_attribute_disclosure", solve, AttributeDisclosureSpec, LinkingCells, row_type(_LISTS))
 FUNCTION = register(
     Function(
         NAME,
-        (
-            arguments.TBL,
-            linking_attack.QI,
-            linking_attack.SENSITIVE,
-            P,
-            MATRIX,
-            Parameter(
-                "per",
-                arguments.choice("cell", "record", "maximum"),
-                "every cell, every record or the maximum",
-                "'cell'",
-            ),
-            count_column.COUNT,
-            LEVELS,
-            linking_attack.ON_NULL,
-        ),
+        AttributeDisclosureCall,
         plan,
         "The risk that somebody who knows the quasi-identifiers learns a sensitive value, under a design.",
         "Guo (2010), section 5.2.3, equations 5.6 to 5.8 and 5.14, Property 1",
-        udfs=(Udf(SOLVE, solve, *SOLVE_TYPES, by="values"), count_column.UDF),
+        kind=Kind.MEASURE,
+        results=RESULTS,
+        example=("FROM attribute_disclosure('survey', qi=['gender','smoker'], sensitive='disease', p={'gender': 0.9})"),
+        udfs=(SOLVE, count_column.UDF),
     )
 )

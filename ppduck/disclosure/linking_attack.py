@@ -1,114 +1,141 @@
-"""Linking attacks: the quasi-identifiers that an intruder knows, and the sensitive values that he wants to know."""
+"""Linking attacks: the quasi-identifiers that an intruder knows, the sensitive values he wants."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter
+from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.design import DesignReader, DesignWords
+from ppduck.designs.design import LEVELS, DesignReader, DesignWords
 from ppduck.errors import Faults, quoted
-from ppduck.estimators import count_table
-from ppduck.estimators.cells import Cells
+from ppduck.estimators import count_column, count_table
+from ppduck.estimators.cells import CellCounts, Cells, CellsSpec
 from ppduck.estimators.design_source import known_levels
 from ppduck.kernels.disclosure import Population, population_of
+from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.values import Array
 
-Places = npt.NDArray[np.intp]
+Places = npt.NDArray[np.int64]
 
 MOST_GROUPS = 5_000_000  # cells of the table of quasi-identifiers
 _MOST_NUMBERS = 2**53  # cells that a double can number
 
-QI = Parameter("qi", arguments.columns, "the quasi-identifiers: columns that an intruder may know of a person")
-SENSITIVE = Parameter("sensitive", arguments.columns, "the sensitive column, or several")
-ON_NULL = Parameter(
-    "on_null",
-    arguments.choice("error", "drop"),
-    "rows with NULL are an error, or are left out; an error by default, because a risk without them is not that of all "
-    "who are in the table",
-    "'error'",
-)
+
+@parameters
+class LinkingCall(Call):
+    """A function's own parameters stand behind the columns."""
+
+    tbl: str = arguments.TABLE
+    qi: Sequence[str] = parameter(
+        arguments.columns, "the quasi-identifiers: columns that an intruder may know of a person"
+    )
+    sensitive: Sequence[str] = parameter(arguments.columns, "the sensitive column, or several")
+    count: str | None = replace(count_column.COUNT, last=True)
+    levels: Mapping[str, list[Any]] | None = replace(LEVELS, last=True)
+    on_null: str = parameter(
+        arguments.choice("error", "drop"),
+        "rows with NULL are an error, or are left out; an error by default, because a risk without them is not that of "
+        "all who are in the table",
+        "error",
+        last=True,
+    )
 
 
-def cells_of(
-    function: str, catalog: Catalog, given: dict[str, Any], also: tuple[tuple[str, sql.Expr], ...] = ()
-) -> Cells:
+@dataclass(frozen=True)
+class LinkingSpec(CellsSpec):
+    qi: int  # how many of the columns, the first ones, are quasi-identifiers
+    on_null: str
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+
+@dataclass(frozen=True)
+class LinkingCells(CellCounts):
+    """The cells, and the rows that are in none of them."""
+
+    missing: int  # rows with NULL in one of the columns
+
+
+def cells_of(function: str, catalog: Catalog, call: LinkingCall) -> Cells:
     """The cells that occur, of quasi-identifiers first and sensitive attributes then."""
-    names = [*given["qi"], *given["sensitive"]]
-    faults = Faults(function, given["tbl"])
-    for parameter in ("qi", "sensitive"):
-        if not given[parameter]:
-            faults.add(f"{parameter} is empty; name at least one column.")
+    faults = Faults(function, call.tbl)
+    for name, columns in (("qi", call.qi), ("sensitive", call.sensitive)):
+        if not columns:
+            faults.add(f"{name} is empty; name at least one column.")
     faults.raise_if_any()
+    names = [*call.qi, *call.sensitive]
     # The table is the owner's own: nothing in it is randomized yet, whatever it is made of.
-    table = count_table.read_table(function, catalog, given["tbl"], names, DesignWords(), ())
-    published = table.release
-    reader = DesignReader(catalog, published.source, DesignWords(levels=given.get("levels")), published.faults())
+    table = count_table.read_table(function, catalog, call.tbl, names, DesignWords(), ())
+    release = table.release
+    reader = DesignReader(catalog, release.source, DesignWords(levels=call.levels), release.faults())
     reader.refuse_strangers(names)
     # The domain is that of rr_mask: as given, else all values of an enum, else what occurs.
     attributes = tuple(
         replace(attribute, levels=known_levels(catalog, reader.given_levels(column), column, False))
-        for column, attribute in zip(published.columns, published.attributes, strict=True)
+        for column, attribute in zip(release.columns, release.attributes, strict=True)
     )
     reader.faults.raise_if_any()
-    table = replace(table, release=replace(published, attributes=attributes))
-    counted = count_table.cells_of(
-        catalog, table, _MOST_NUMBERS, null_is_level=given.get("on_null") == "level", count=given.get("count")
-    )
-    return replace(counted, also=also)
+    table = replace(table, release=replace(release, attributes=attributes))
+    return count_table.cells_of(catalog, table, _MOST_NUMBERS, count=call.count)
 
 
-def without_value(counted: Cells) -> str:
+def rows_without_value(counted: Cells) -> sql.Expr:
     """How many rows have NULL in one of the columns, for a UDF."""
-    missing = " OR ".join(f"{sql.render(sql.column(column.name))} IS NULL" for column in counted.release.columns)
-    return f"(SELECT count(*) FROM {counted.release.source.sql} WHERE {missing})"
+    missing = exp.or_(*(sql.column(column.name).is_(exp.null()) for column in counted.release.columns))
+    return sql.scalar(sql.query([aggregates.rows()], sql.source(counted.release.source.sql), where=missing))
 
 
-def cells_that_occur(
-    spec: dict[str, Any], sizes: Sequence[int], numbers: Sequence[float | None] | None,
-    counts: Sequence[float | None] | None, strangers: int, missing: int,
-) -> tuple[list[Places], Array, list[int]]:  # fmt: skip
-    """The level of every column in each cell that has rows, its count, and its place among the cells that arrived.
+@dataclass(frozen=True)
+class Occurring:
+    """The cells that have rows: the level of every column, the counts, and which cells they are."""
 
-    Refuses where there are none, or too many to look at, or rows that no risk would be told of.
-    """
-    faults = Faults(spec["function"], spec["table"])
-    if strangers:
+    sizes: tuple[int, ...]  # levels of each column
+    places: tuple[Places, ...]
+    counts: Array
+    kept: npt.NDArray[np.bool_]  # of the cells that arrived
+
+    def population(self, qi: int) -> Population:
+        return population_of(self.sizes[:qi], self.sizes[qi:], self.places, self.counts)
+
+
+def cells_that_occur(spec: LinkingSpec, told: LinkingCells) -> Occurring:
+    """Refuses where there are none, or too many, or rows that no risk would be told of."""
+    faults = spec.faults()
+    if told.strangers:
         raise faults.refuse(
-            f"{strangers} rows hold a value that is none of the levels of its column; give the whole domain in levels."
+            f"{told.strangers} rows hold a value that is none of the levels of its column; give the whole domain in "
+            "levels."
         )
-    if missing and spec["on_null"] == "error":
+    if told.missing and spec.on_null == "error":
         raise faults.refuse(
-            f"{missing} rows have NULL in one of the columns, and their risk is not told; fill them, or say on_null := "
-            "'drop' to leave them out (their NULL would be published as it is)."
+            f"{told.missing} rows have NULL in one of the columns, and their risk is not told; fill them, or say "
+            "on_null := 'drop' to leave them out (their NULL would be published as it is)."
         )
-    arrived = [(n, c) for n, c in zip(numbers or (), counts or (), strict=True) if n is not None and c is not None]
-    kept = [place for place, (_, count) in enumerate(arrived) if count > 0]
-    placed = [arrived[place][0] for place in kept]
-    if not placed:
+    kept = ~np.isnan(told.numbers) & (told.counts > 0)  # NaN is above nothing
+    if not kept.any():
         raise faults.refuse("there are no rows in which all of the columns are present.")
-    for name, size in zip([column["column"] for column in spec["columns"]], sizes, strict=True):
+    sizes = tuple(size or 0 for size in told.sizes)
+    for name, size in zip(spec.names, sizes, strict=True):
         if size < 2:
             faults.add(f"column {quoted(name)} has a single level, which is no secret and cannot be randomized.")
     faults.raise_if_any()
-    qi = list(sizes[: spec["qi"]])
-    if prod(qi) > MOST_GROUPS:
-        shape = " × ".join(map(str, qi))
+    groups = prod(sizes[: spec.qi])
+    if groups > MOST_GROUPS:
+        shape = " × ".join(map(str, sizes[: spec.qi]))
         raise faults.refuse(
-            f"the quasi-identifiers have {prod(qi):,} combinations of levels ({shape}), more than the {MOST_GROUPS:,} "
+            f"the quasi-identifiers have {groups:,} combinations of levels ({shape}), more than the {MOST_GROUPS:,} "
             "that can be worked on; name fewer, or group their levels."
         )
-    places = [np.asarray(place) for place in np.unravel_index(np.array(placed, dtype=np.int64), tuple(sizes))]
-    return places, np.array([arrived[place][1] for place in kept], dtype=float), kept
-
-
-def population(spec: dict[str, Any], sizes: Sequence[int], places: Sequence[Places], counts: Array) -> Population:
-    return population_of(sizes[: spec["qi"]], sizes[spec["qi"] :], [p.astype(np.int64) for p in places], counts)
+    places = np.unravel_index(told.numbers[kept].astype(np.int64), sizes)
+    return Occurring(sizes, tuple(place.astype(np.int64) for place in places), told.counts[kept], kept)

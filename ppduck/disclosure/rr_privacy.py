@@ -14,13 +14,14 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.parameters import MisreadError, Parameter
+from ppduck.call.parameters import Call, MisreadError, parameter, parameters
 from ppduck.call.ranges import Range
-from ppduck.call.registry import Function, register
+from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.design import MATRIX, MOST_LEVELS, P, by_folded_name, is_stochastic
+from ppduck.designs.design import MATRIX, MOST_LEVELS, Matrix, P, Probability, by_folded_name, is_stochastic
 from ppduck.errors import Faults, listed, quoted
 from ppduck.estimators.design_source import design_of
 from ppduck.kernels.privacy import Privacy, privacy_of
@@ -29,7 +30,12 @@ from ppduck.query import tree as sql
 from ppduck.values import Array, folded
 
 NAME = "rr_privacy"
-COLUMNS = ("attribute", "measure", "value", "meaning")
+RESULTS = (
+    Result("attribute", "VARCHAR", "the column, or (all) for all of them together"),
+    Result("measure", "VARCHAR", "the name of the measure, such as epsilon"),
+    Result("value", "DOUBLE", "its value"),
+    Result("meaning", "VARCHAR", "what it says, and which way it is good"),
+)
 ALL = "(all)"  # no plain name of a column
 _MOST_TOGETHER = 1024  # combinations of levels for which the columns are looked at as one
 # As in the plain macro of the same name.
@@ -71,69 +77,82 @@ def _shares(value: Any) -> dict[str, list[float]]:
     return {str(name): [float(_SHARE(share)) for share in shares] for name, shares in value.items()}
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+@parameters
+class RrPrivacyCall(Call):
+    p: Probability | None = P
+    levels: int | Mapping[str, int] | None = parameter(
+        _SIZES, "the number of levels, one number or {'column': 3}; p needs it", None
+    )
+    rho1: float = parameter(_BELIEF, "a prior belief", 0.05)
+    matrix: Mapping[str, Matrix] | None = MATRIX
+    prior: Mapping[str, list[float]] | None = parameter(
+        _shares, "{'column': [0.2, 0.8]}: shares of the levels, else all the same", None
+    )
+    tbl: str | None = parameter(
+        arguments.words, "a view over rr_mask or pram_mask, to read its design, in place of p or matrix", None
+    )
+
+
+def plan(catalog: Catalog, call: RrPrivacyCall) -> sql.Expr:
     faults = Faults(NAME)
-    matrices = _of_view(catalog, given) if "tbl" in given else _by_hand(given, faults)
+    matrices = _by_hand(call, faults) if call.tbl is None else _of_view(catalog, call.tbl, call)
     faults.raise_if_any()
-    priors = _priors(given, matrices, faults)
+    priors = _priors(call.prior or {}, matrices, faults)
     faults.raise_if_any()
-    rho1 = given.get("rho1", 0.05)
     found = {name: privacy_of(matrix, priors[name]) for name, matrix in matrices.items()}
-    rows = [row for name, privacy in found.items() for row in _rows(name, privacy, rho1)]
+    rows = [row for name, privacy in found.items() for row in _rows(name, privacy, call.rho1)]
     if len(found) > 1:
         together = reduce(Privacy.times, found.values())
         if math.prod(map(len, matrices.values())) <= _MOST_TOGETHER:
             together = privacy_of(_kron(matrices.values()), _kron(priors.values()))
-        rows += _rows(ALL, together, rho1)
-    values = ", ".join(
-        f"({sql.render(sql.text(a))}, {sql.render(sql.text(m))}, {_number(v)}, {sql.render(sql.text(text))})"
-        for a, m, v, text in rows
-    )
-    return f'SELECT * FROM (VALUES {values}) AS "rows"({", ".join(COLUMNS)})'
+        rows += _rows(ALL, together, call.rho1)
+    tuples = [
+        exp.Tuple(expressions=[sql.text(attribute), sql.text(measure), _number(value), sql.text(meaning)])
+        for attribute, measure, value, meaning in rows
+    ]
+    names = exp.TableAlias(this=sql.name("_pp_known"), columns=[sql.name(each.name) for each in RESULTS])
+    return sql.query([exp.Star()], sql.Rows(exp.Values(expressions=tuples, alias=names)))
 
 
 def _kron(factors: Iterable[Array]) -> Array:
     return reduce(lambda one, two: np.asarray(np.kron(one, two)), factors)
 
 
-def _of_view(catalog: Catalog, given: dict[str, Any]) -> dict[str, Array]:
-    also = [name for name in ("p", "matrix", "levels") if name in given]
+def _of_view(catalog: Catalog, tbl: str, call: RrPrivacyCall) -> dict[str, Array]:
+    also = [name for name in ("p", "matrix", "levels") if getattr(call, name) is not None]
     if also:
-        raise Faults(NAME, given["tbl"]).refuse(f"tbl tells the design; leave {listed(also)} out.")
-    attributes = design_of(NAME, catalog, given["tbl"])
+        raise Faults(NAME, tbl).refuse(f"tbl tells the design; leave {listed(also)} out.")
+    attributes = design_of(NAME, catalog, tbl)
     return {a.name: a.matrix(len(a.levels or ())) for a in attributes}
 
 
-def _by_hand(given: dict[str, Any], faults: Faults) -> dict[str, Array]:
-    p, sizes = given.get("p"), given.get("levels")
+def _by_hand(call: RrPrivacyCall, faults: Faults) -> dict[str, Array]:
     matrices: dict[str, Array] = {}
-    for name, rows in given.get("matrix", {}).items():
+    for name, rows in (call.matrix or {}).items():
         if is_stochastic(name, rows, None, faults.add):
             matrices[name] = np.array(rows)
-    ps = p if isinstance(p, dict) else {} if p is None else {"1": p}
+    ps = call.p if isinstance(call.p, Mapping) else {} if call.p is None else {"1": call.p}
     both = by_folded_name(ps).keys() & by_folded_name(matrices).keys()
     for name, keep in ps.items():
         if folded(name) in both:
             faults.add(f"column {quoted(name)} has both p and matrix; give one of them.")
-        size = _size(sizes, name)
+        size = _size(call.levels, name)
         if size is None:
             faults.add(f"levels is missing for column {quoted(name)}; give the number of its levels.")
         else:
             matrices[name] = uniform(keep, size)
-    if not ps and not given.get("matrix"):
+    if not ps and not call.matrix:
         faults.add("give p and levels, or matrix, or tbl := a view over rr_mask, such as rr_privacy(p=0.8, levels=3).")
     return matrices
 
 
-def _size(sizes: Any, name: str) -> int | None:
-    if not isinstance(sizes, dict):
-        return None if sizes is None else int(sizes)
-    return by_folded_name(sizes).get(folded(name))
+def _size(sizes: int | Mapping[str, int] | None, name: str) -> int | None:
+    return by_folded_name(sizes).get(folded(name)) if isinstance(sizes, Mapping) else sizes
 
 
-def _priors(given: dict[str, Any], matrices: Mapping[str, Array], faults: Faults) -> dict[str, Array]:
+def _priors(given: Mapping[str, list[float]], matrices: Mapping[str, Array], faults: Faults) -> dict[str, Array]:
     """The shares of each column's levels as given, else all the same."""
-    named = by_folded_name(given.get("prior", {}))
+    named = by_folded_name(given)
     for name in named.keys() - {folded(name) for name in matrices}:
         faults.add(f"prior names column {quoted(name)}, which the call is not about.")
     found = {}
@@ -162,28 +181,19 @@ def _rows(name: str, privacy: Privacy, rho1: float) -> Sequence[tuple[str, str, 
     return [row for row in rows if not math.isnan(row[2])]
 
 
-def _number(value: float) -> str:
-    return f"CAST('{'inf' if math.isinf(value) else repr(float(value))}' AS DOUBLE)"
+def _number(value: float) -> sql.Expr:
+    return sql.double(sql.text("inf" if math.isinf(value) else repr(float(value))))
 
 
 FUNCTION = register(
     Function(
         NAME,
-        (
-            P,
-            Parameter("levels", _SIZES, "the number of levels, one number or {'column': 3}; p needs it", "NULL"),
-            Parameter("rho1", _BELIEF, "a prior belief", "0.05"),
-            MATRIX,
-            Parameter("prior", _shares, "{'column': [0.2, 0.8]}: shares of the levels, else all the same", "NULL"),
-            Parameter(
-                "tbl",
-                arguments.words,
-                "a view over rr_mask or pram_mask, to read its design, in place of p or matrix",
-                "NULL",
-            ),
-        ),
+        RrPrivacyCall,
         plan,
         "What a design protects: epsilon, amplification, posterior bounds, reconstruction probability, per column.",
         "Evfimievski, Gehrke & Srikant (2003), PODS; Leysieffer & Warner (1976), JASA 71; Rizvi & Haritsa (2002), VLDB",
+        kind=Kind.MEASURE,
+        results=RESULTS,
+        example="FROM rr_privacy(p={'gender': 0.9, 'disease': 0.8}, levels={'gender': 2, 'disease': 3})",
     )
 )

@@ -21,6 +21,11 @@ class Aggregate:
     condition: sql.Expr
     of: sql.Expr | None = None  # of a share: the rows that it is a share of
 
+    @property
+    def conditions(self) -> list[sql.Expr]:
+        """All that it weighs rows by."""
+        return [self.condition] if self.of is None else [self.condition, self.of]
+
 
 def outputs(name: str) -> list[str]:
     """The columns of one answer."""
@@ -90,10 +95,10 @@ def _indicator(value: sql.Expr, is_flag: Callable[[str], bool], *, mean: bool) -
     value = bare(value)
     if isinstance(value, exp.Case) and len(value.args["ifs"]) == 1:
         one = value.args["ifs"][0]
-        asked = one.this if value.this is None else exp.EQ(this=value.this.copy(), expression=one.this.copy())
-        return _chosen(asked, one.args["true"], value.args.get("default"), mean=mean)
+        condition = one.this if value.this is None else exp.EQ(this=value.this.copy(), expression=one.this.copy())
+        return _one_or_zero(condition, one.args["true"], value.args.get("default"), mean=mean)
     if isinstance(value, exp.If):
-        return _chosen(value.this, value.args["true"], value.args.get("false"), mean=mean)
+        return _one_or_zero(value.this, value.args["true"], value.args.get("false"), mean=mean)
     if isinstance(value, exp.Cast) and not isinstance(value, exp.TryCast):
         number = value.args["to"].this in exp.DataType.NUMERIC_TYPES
         return _indicator(value.this, is_flag, mean=mean) if number else None
@@ -102,7 +107,7 @@ def _indicator(value: sql.Expr, is_flag: Callable[[str], bool], *, mean: bool) -
     return None
 
 
-def _chosen(
+def _one_or_zero(
     condition: sql.Expr, then: sql.Expr, other: sql.Expr | None, *, mean: bool
 ) -> tuple[sql.Expr, sql.Expr] | None:
     one = isinstance(then, exp.Literal) and not then.is_string and float(then.name) == 1

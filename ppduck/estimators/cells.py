@@ -5,16 +5,14 @@ Cells travel to Python as their number in C order; levels stay in DuckDB, in the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
 from sqlglot import exp
 
-from ppduck import interrupts
 from ppduck.call import arguments
 from ppduck.call.parameters import parameter
 from ppduck.call.ranges import Range
@@ -22,56 +20,46 @@ from ppduck.call.spec import Spec
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs.conditioning import is_invertible, warn
-from ppduck.designs.design import LEVELS, MATRIX, MOST_LEVELS, Attribute, P
+from ppduck.designs.design import MOST_LEVELS, Attribute
 from ppduck.errors import Faults, quoted
 from ppduck.estimators import count_column
 from ppduck.estimators.design_source import SAME_VIEWS, Release, same_views
 from ppduck.kernels.randomized import Reconstruction, Target
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.query.arithmetic import products, remainder, whole_quotient
 from ppduck.values import Array
 
-ARGUMENTS = ["VARCHAR", "BIGINT[]", "DOUBLE[]", "DOUBLE[]", "BIGINT"]
 SOLVED = "_pp_solved"  # the step of what a UDF made of the cells, its answer in the column ANSWER
-ANSWER = "_pp_r"
+ANSWER = "_pp_answer"
 LEVELS_STEP = "_pp_levels"  # the step of all columns' levels, a list each
 CELL = "_pp_cell"  # the number of a cell
-_COUNT = "_pp_n"
+_COUNT = "_pp_count"
 _WARN_MISSING = 0.1
 _LOOK_FIRST = 8  # columns from which on the levels are counted before the cells are
 
 
-def _shared(name: str, *told: Any) -> Any:
-    return replace(parameter(*told), name=name)
-
-
-TBL: Any = _shared("tbl", arguments.words, "a view over rr_mask or pram_mask, or published rows with p or matrix")
-ON_NULL: Any = _shared(
-    "on_null",
+TBL: Any = parameter(arguments.words, "a view over rr_mask or pram_mask, or published rows with p or matrix")
+ON_NULL: Any = parameter(
     arguments.choice("drop", "level"),
     "leave rows with NULL out, or NULL is a level; left out by default, because rr_mask publishes NULL as it is "
     "unless told otherwise, and such a row says nothing of what is estimated",
     "drop",
 )
-DESIGN = (P, MATRIX, LEVELS, ON_NULL)
-CONFIDENCE: Any = _shared("confidence", arguments.number(Range(0.5, 0.999999)), "the coverage of the ranges", 0.95)
-RANGE: Any = _shared(
-    "range",
+CONFIDENCE: Any = parameter(arguments.number(Range(0.5, 0.999999)), "the coverage of the ranges", 0.95)
+RANGE: Any = parameter(
     arguments.choice("normal", "chebyshev"),
     "ranges by the normal law or by Chebyshev; normal by default, because what is estimated is near to it from some "
     "hundred rows on",
     "normal",
 )
-TARGET: Any = _shared(
-    "target",
+TARGET: Any = parameter(
     arguments.choice("population", "table"),
     "ranges for the population that the rows are a sample of, or for the rows before randomization; "
     "the population by default, because shares and associations are published to speak of it",
     "population",
 )
-METHOD: Any = _shared(
-    "method", arguments.choice("moment", "mle"), "unbiased, or the maximum of the likelihood", "moment"
-)
+METHOD: Any = parameter(arguments.choice("moment", "mle"), "unbiased, or the maximum of the likelihood", "moment")
 
 
 @dataclass(frozen=True)
@@ -153,29 +141,6 @@ class Cells:
         }
         return self._steps(udf.asked(spec, told), before)
 
-    def statement(
-        self, function: str, own: dict[str, Any], *more: str, before: sql.Statement | None = None
-    ) -> sql.Statement:
-        """As ``solve``, for a UDF of plain arguments."""
-        spec = {
-            interrupts.ASKING: interrupts.asking(),
-            "function": self.release.function,
-            "table": self.release.source.label,
-            "columns": [attribute.described() for attribute in self.release.attributes],
-            "most": self.most,
-            **own,
-        }
-        answer = sql.call(
-            function,
-            sql.text(json.dumps(spec)),
-            sql.call("any_value", sql.column("_pp_sizes")),
-            sql.raw('list("_pp_cell" ORDER BY "_pp_cell")'),
-            sql.raw('list("_pp_n" ORDER BY "_pp_cell")'),
-            sql.cast(sql.raw('coalesce(sum("_pp_n") FILTER ("_pp_cell" IS NULL), 0)'), "BIGINT"),
-            *map(sql.raw, more),
-        )
-        return self._steps(answer, before)
-
     def _steps(self, answer: sql.Expr, before: sql.Statement | None) -> sql.Statement:
         statement = before or sql.Statement()
         statement.step("_pp_views", same_views(self.release), materialized=True)
@@ -196,7 +161,7 @@ class Cells:
 
     def levels(self, column: int) -> sql.Expr:
         """The list of a column's levels, in ``LEVELS_STEP`` and beside the cells."""
-        return sql.column(f"_pp_l{column}")
+        return sql.column(f"_pp_levels{column}")
 
     def _counted(self) -> sql.Expr:
         values = self._values()
@@ -270,18 +235,14 @@ class Cells:
         sizes = [_size(self.levels(i)) for i in range(len(self.release.columns))]
         found = {}
         for i, column in enumerate(self.release.columns):
-            rank = sql.whole_quotient(sql.column(number), sql.products(sizes[i + 1 :]))
-            place = sql.total([sql.number(1), sql.remainder(rank, sizes[i].copy())])
+            rank = whole_quotient(sql.column(number), products(sizes[i + 1 :]))
+            place = sql.total([sql.number(1), remainder(rank, sizes[i].copy())])
             found[column.name] = sql.item(self.levels(i), place)
         return found
 
     def size(self) -> sql.Expr:
         """How many cells there are."""
-        return sql.products([_size(self.levels(i)) for i in range(len(self.release.columns))])
-
-    def decoded(self, number: str) -> list[sql.Expr]:
-        """The same, each under its name."""
-        return [sql.named(level, name) for name, level in self.levels_at(number).items()]
+        return products([_size(self.levels(i)) for i in range(len(self.release.columns))])
 
 
 def _size(levels: sql.Expr) -> sql.Expr:
@@ -357,25 +318,3 @@ def _matrix(column: CellColumn, size: int, faults: Faults) -> Array | None:
         return None
     matrix = attribute.matrix(size)
     return matrix if attribute.is_identity or is_invertible(attribute.name, matrix, attribute.p, faults) else None
-
-
-def chosen(given: dict[str, Any]) -> dict[str, Any]:
-    """What a call says of ranges and method, for the specification."""
-    names = [each.name for each in (CONFIDENCE, RANGE, TARGET, METHOD)]
-    return {name: given[name] for name in names if name in given}
-
-
-def reconstruction(
-    spec: dict[str, Any], sizes: Sequence[int | None], numbers: Sequence[float | None] | None,
-    counts: Sequence[float | None] | None, strangers: int,
-) -> Reconstruction:  # fmt: skip
-    """As ``table_of``, of plain arguments."""
-    columns = tuple(CellColumn(each["column"], each["p"], each["matrix"]) for each in spec["columns"])
-    own = CellsSpec(spec["function"], spec["table"], columns, spec["most"])
-    cells, rows = (np.array(each or [], dtype=float) for each in (numbers, counts))
-    return table_of(own, CellCounts(list(sizes), cells, rows, strangers), spec.get("target", "population"))
-
-
-def estimated(spec: dict[str, Any], found: Reconstruction, method: str) -> Array:
-    """As ``estimate_by``, of plain arguments."""
-    return estimate_by(method, found, Faults(spec["function"], spec["table"]))

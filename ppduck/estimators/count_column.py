@@ -9,7 +9,7 @@ those that randomization is said to give on average.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
@@ -23,9 +23,7 @@ from ppduck.errors import quoted
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
-COUNT: Any = replace(
-    parameter(arguments.words, "a column of counts: how many rows each row stands for", None), name="count"
-)
+COUNT: Any = parameter(arguments.words, "a column of counts: how many rows each row stands for", None)
 COUNTED = "_pp_counts_checked"  # the column of ``check_of``
 # Numbers that look like sampling weights: in so many rows or more, so many rows to a combination of the columns, so
 # large on average, and at least such a share of them different from each other, or no more than a few in all, one to

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ppduck.call import arguments
@@ -16,13 +16,9 @@ from ppduck.estimators.cells import Cells, no_category
 from ppduck.estimators.design_source import Release, read_release
 from ppduck.values import folded
 
-TBL: Any = replace(
-    parameter(arguments.words, "a table of original or of randomized rows, or a view over rr_mask or pram_mask"),
-    name="tbl",
-)
-RANDOMIZED: Any = replace(
-    parameter(arguments.columns, "the columns that were randomized, where tbl is no view that tells", None),
-    name="randomized",
+TBL: Any = parameter(arguments.words, "a table of original or of randomized rows, or a view over rr_mask or pram_mask")
+RANDOMIZED: Any = parameter(
+    arguments.columns, "the columns that were randomized, where tbl is no view that tells", None
 )
 
 
@@ -115,11 +111,6 @@ def cells_of(
     cells = Cells(release, most, null_is_level, count)
     cells.refuse_too_many(catalog)
     return cells
-
-
-def counted_by(given: dict[str, Any]) -> dict[str, Any]:
-    """What a call says of how rows are counted, for ``cells_of``."""
-    return {"null_is_level": given.get("on_null") == "level", "count": given.get("count")}
 
 
 def refuse_numbers(catalog: Catalog, release: Release) -> None:

@@ -49,7 +49,7 @@ class Grouping:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """A query, taken apart."""
 
     table: str
@@ -57,8 +57,9 @@ class Asked:
     sets: tuple[tuple[int, ...], ...]  # by which of them, one answer each
     items: tuple[tuple[str, int | Grouping | Aggregate], ...]  # the output: its name, and what it shows
     where: tuple[sql.Expr, ...]  # conditions that must all hold
-    order: str  # ORDER BY and LIMIT of the output
-    grouped: bool
+    order: tuple[sql.Expr, ...] = ()  # of the output
+    limit: sql.Expr | None = None
+    offset: sql.Expr | None = None
 
     @property
     def aggregates(self) -> list[Aggregate]:
@@ -69,11 +70,16 @@ class Asked:
         """Everything that reads columns."""
         found = [*self.groups, *self.where]
         for each in self.aggregates:
-            found += [each.condition] if each.of is None else [each.condition, each.of]
+            found += each.conditions
         return found
 
+    @property
+    def ordered(self) -> bool:
+        """Whether it says which rows of the answer come first, or how many."""
+        return bool(self.order) or self.limit is not None or self.offset is not None
 
-class Known(Protocol):
+
+class Names(Protocol):
     """What the database knows of the names in a query."""
 
     def column(self, table: str, name: str) -> Column | None: ...
@@ -83,7 +89,7 @@ class Known(Protocol):
         ...
 
 
-def read_query(faults: Faults, text: str, known: Known) -> Asked:
+def read_question(faults: Faults, text: str, names: Names) -> Question:
     """Takes a query apart; raises where it holds anything that cannot be answered."""
     try:
         statements = [statement for statement in sqlglot.parse(text, dialect="duckdb") if statement is not None]
@@ -104,18 +110,18 @@ def read_query(faults: Faults, text: str, known: Known) -> Asked:
         )
         what = "combines queries" if isinstance(query, exp.SetOperation) else what
         raise faults.refuse(f"the query {what}; only one SELECT over one randomized relation is answered.")
-    return _Reader(faults, query, known).asked()
+    return _Reader(faults, query, names).question()
 
 
 _EXAMPLE = "'SELECT disease, count(*) FROM survey_rr GROUP BY disease'"
 
 
 class _Reader:
-    def __init__(self, faults: Faults, query: exp.Select, known: Known) -> None:
-        self.faults, self.query, self.known = faults, query, known
+    def __init__(self, faults: Faults, query: exp.Select, names: Names) -> None:
+        self.faults, self.query, self.names = faults, query, names
         self.table = ""
 
-    def asked(self) -> Asked:
+    def question(self) -> Question:
         query = self.query
         for part, value in query.args.items():
             if value and part not in _MAY_HAVE:
@@ -133,9 +139,9 @@ class _Reader:
             self._refuse_aggregates(each, "WHERE")
         groups, sets = self._groups()
         items = self._items(groups)
-        return Asked(
+        return Question(
             self.table, tuple(groups), tuple(sets), tuple(items), tuple(map(bare, conditions)),
-            self._order(items), query.args.get("group") is not None,
+            self._order(items), self._rows("limit"), self._rows("offset"),
         )  # fmt: skip
 
     def _table(self) -> exp.Table:
@@ -167,7 +173,7 @@ class _Reader:
                     "the query has a window function; windows over randomized rows cannot be answered."
                 )
             if isinstance(node, exp.Func) and not isinstance(node, (exp.AggFunc, exp.Grouping)):
-                kind = self.known.kind_of(node.sql(dialect="duckdb").partition("(")[0])
+                kind = self.names.kind_of(node.sql(dialect="duckdb").partition("(")[0])
                 if kind in _KINDS and not (isinstance(node, exp.Anonymous) and is_mean(node)):
                     raise self.faults.refuse(f"the query calls {node.sql(dialect='duckdb')}, {_KINDS[kind]}.")
             if isinstance(node, exp.Columns) or (isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count)):
@@ -187,7 +193,7 @@ class _Reader:
                     f"the query reads {column.sql(dialect='duckdb')}, which is no column of {quoted(table.name)}."
                 )
             column.set("table", None)
-            own = self.known.column(self.table, column.name)
+            own = self.names.column(self.table, column.name)
             if own is not None:
                 column.set("this", exp.to_identifier(own.name, quoted=True))
 
@@ -246,7 +252,7 @@ class _Reader:
             if not item.name.isdecimal() or not 1 <= int(item.name) <= len(items):
                 raise self.faults.refuse(f"GROUP BY {item.name} is no item of the query.")
             return bare(items[int(item.name) - 1])
-        if isinstance(item, exp.Column) and self.known.column(self.table, item.name) is None:
+        if isinstance(item, exp.Column) and self.names.column(self.table, item.name) is None:
             for each in items:
                 if isinstance(each, exp.Alias) and folded(each.alias) == folded(item.name):
                     return bare(each)
@@ -292,14 +298,14 @@ class _Reader:
         return found
 
     def _grouping(self, groups: Sequence[sql.Expr], value: sql.Expr) -> Grouping:
-        asked = [bare(each) for each in value.expressions]
-        for each in asked:
+        own = [bare(each) for each in value.expressions]
+        for each in own:
             if each not in groups:
                 raise self.faults.refuse(f"{value.sql(dialect='duckdb')} names what is not grouped by.")
-        return Grouping(tuple(groups.index(each) for each in asked))
+        return Grouping(tuple(groups.index(each) for each in own))
 
     def _is_flag(self, column: str) -> bool:
-        own = self.known.column(self.table, column)
+        own = self.names.column(self.table, column)
         return own is not None and own.is_boolean
 
     def _free(self, name: str, names: set[str]) -> str:
@@ -309,16 +315,15 @@ class _Reader:
             name = f"{base}_{number}"
         return name
 
-    def _order(self, items: Sequence[tuple[str, int | Grouping | Aggregate]]) -> str:
-        """ORDER BY columns of the answer, LIMIT and OFFSET."""
-        parts = []
+    def _order(self, items: Sequence[tuple[str, int | Grouping | Aggregate]]) -> tuple[sql.Expr, ...]:
+        """ORDER BY columns of the answer."""
         order = self.query.args.get("order")
         known = {
             folded(each): each
             for name, item in items
             for each in (outputs(name) if isinstance(item, Aggregate) else [name])
         }
-        listed = []
+        found = []
         for each in order.expressions if order is not None else ():
             key = bare(each.this)
             name = None
@@ -331,17 +336,18 @@ class _Reader:
                 name = own[0]
             if name is None:
                 raise self.faults.refuse(f"ORDER BY {key.sql(dialect='duckdb')} is no column of the answer.")
-            way = " DESC" if each.args.get("desc") else ""
-            nulls = " NULLS FIRST" if each.args.get("nulls_first") else " NULLS LAST"
-            listed.append(sql.render(sql.name(name)) + way + nulls)
-        if listed:
-            parts.append("ORDER BY " + ", ".join(listed))
-        for part in ("limit", "offset"):
-            value = self.query.args.get(part)
-            if value is not None:
-                if any(each for name, each in value.args.items() if name != "expression"):
-                    raise self.faults.refuse(f"{part.upper()} takes a number of rows.")
-                if not isinstance(value.expression, exp.Literal) or value.expression.is_string:
-                    raise self.faults.refuse(f"{part.upper()} takes a number.")
-                parts.append(f"{part.upper()} {value.expression.name}")
-        return " ".join(parts)
+            first = bool(each.args.get("nulls_first"))
+            found.append(exp.Ordered(this=sql.column(name), desc=each.args.get("desc"), nulls_first=first))
+        return tuple(found)
+
+    def _rows(self, part: str) -> sql.Expr | None:
+        """The number of LIMIT or OFFSET."""
+        value = self.query.args.get(part)
+        if value is None:
+            return None
+        if any(each for name, each in value.args.items() if name != "expression"):
+            raise self.faults.refuse(f"{part.upper()} takes a number of rows.")
+        number: sql.Expr = value.expression
+        if not isinstance(number, exp.Literal) or number.is_string:
+            raise self.faults.refuse(f"{part.upper()} takes a number.")
+        return number.copy()

@@ -17,80 +17,108 @@ from ppduck.designs.design import MOST_LEVELS, Attribute, DesignWords
 from ppduck.errors import Faults, near_miss, quoted
 from ppduck.estimators.count_table import is_masked
 from ppduck.estimators.design_source import Release, read_release
-from ppduck.estimators.question import Asked
+from ppduck.estimators.question import Question
 from ppduck.query import tree as sql
 from ppduck.values import Array, folded
 
 NAME = "rr_query"
 MOST_COMBINATIONS = 2_000
+CELLS = "_pp_cells"  # the step of what occurs, by what is asked of a row
 
 AnyValue = TypeVar("AnyValue")
 
 
 @dataclass(frozen=True)
-class Randomized:
+class RandomizedColumn:
     """A randomized column of the query: its levels with NULL after them, and how published ones weigh."""
 
     attribute: Attribute
     number: int
 
     @property
-    def levels(self) -> tuple[str | None, ...]:
-        return self.attribute.levels or ()
+    def grid_name(self) -> str:
+        """The step of its levels: ``level``, with its ``place``."""
+        return f"_pp_grid{self.number}"
 
     @property
-    def texts(self) -> str:
-        return "[" + ", ".join("NULL" if t is None else sql.render(sql.text(t)) for t in self.levels) + "]"
+    def level(self) -> str:
+        return f"_pp_level{self.number}"
+
+    @property
+    def place(self) -> str:
+        return f"_pp_place{self.number}"
+
+    @property
+    def published(self) -> str:
+        """What a cell's rows have published; ``published_place`` is its place among the levels."""
+        return f"_pp_published{self.number}"
+
+    @property
+    def published_place(self) -> str:
+        return f"_pp_published_place{self.number}"
+
+    @property
+    def levels(self) -> tuple[str | None, ...]:
+        return self.attribute.levels or ()
 
     @property
     def stays_null(self) -> bool:
         """Whether NULL is published as it is: then it is a level that nothing turns into, or is turned into."""
         return None not in self.levels
 
-    def code(self, fault: str) -> str:
-        """The number of a row's published level."""
-        value = f'"_pp_r{self.number}"'
+    def place_published(self, fault: sql.Expr) -> sql.Expr:
+        """The place of a row's published level; a fault where it is none."""
+        value = sql.column(self.published)
         null = len(self.levels) + 1 if self.stays_null else len(self.levels)
-        found = f"list_position({self.texts}, CAST({value} AS VARCHAR))"
-        return f"CASE WHEN {value} IS NULL THEN {null} ELSE coalesce({found}, {fault}) END"
+        found = sql.call("list_position", sql.texts(self.levels), sql.cast(value, "VARCHAR"))
+        known = sql.call("coalesce", found, fault)
+        return sql.cases((value.copy().is_(exp.null()), sql.number(null)), otherwise=known)
 
-    def grid(self) -> str:
-        """Every level with its number; NULL too, where a row has it."""
-        levels = f"CAST({self.texts} AS {self.attribute.type or 'VARCHAR'}[])"
-        size, own = len(self.levels), self.number
-        if not self.stays_null:
-            return f'SELECT unnest(range(1, {size + 1})) AS "_pp_u{own}", unnest({levels}) AS "_pp_x{own}"'
-        return (
-            f'SELECT * FROM (SELECT unnest(range(1, {size + 2})) AS "_pp_u{own}", '
-            f'unnest(list_concat({levels}, [NULL])) AS "_pp_x{own}") WHERE "_pp_u{own}" <= {size} OR EXISTS '
-            f'(SELECT 1 FROM "_pp_cells" WHERE "_pp_v{own}" > {size})'
+    def grid(self) -> sql.Expr:
+        """Every level with its place; NULL too, where a row has it."""
+        size = len(self.levels)
+        levels = sql.cast_as(sql.texts(self.levels), f"{self.attribute.type or 'VARCHAR'}[]")
+        if self.stays_null:
+            levels = sql.call("list_concat", levels, sql.call("list_value", sql.null()))
+        places = sql.call("range", sql.number(1), sql.number(size + 1 + self.stays_null))
+        every = sql.query(
+            [
+                sql.named(sql.call("unnest", places), self.place),
+                sql.named(sql.call("unnest", levels), self.level),
+            ]
         )
+        if not self.stays_null:
+            return every
+        holds_null = sql.query([sql.number(1)], sql.table(CELLS), where=sql.column(self.published_place) > size)
+        occurs = exp.or_(sql.column(self.place) <= size, sql.exists(holds_null))
+        return sql.query([exp.Star()], sql.derived(every, "_pp_every"), where=occurs)
 
-    def weight(self) -> str:
-        """P⁻¹[u, v]"""
-        u, v, size = f'"_pp_u{self.number}"', f'"_pp_v{self.number}"', len(self.levels)
+    def weight(self) -> sql.Expr:
+        """P⁻¹[u, v] of a level u that a row may have had, and the level v that it has published."""
+        u, v, size = sql.column(self.place), sql.column(self.published_place), len(self.levels)
         inverse = np.linalg.inv(self.matrix)
         if self.attribute.p is not None:
-            found = f"CASE WHEN {u} = {v} THEN {number(inverse[0, 0])} ELSE {number(inverse[0, 1])} END"
+            found = sql.cases((sql.equal(u, v), _double(inverse[0, 0])), otherwise=_double(inverse[0, 1]))
         else:
-            rows = ", ".join("[" + ", ".join(map(number, row)) + "]" for row in inverse)
-            found = f"list_extract(list_extract([{rows}], {u}), {v})"
+            # Written out: a tree of so many numbers would take longer to plan than the statement to run.
+            rows = ", ".join("[" + ", ".join(f"{cell!r}::DOUBLE" for cell in row) + "]" for row in inverse.tolist())
+            found = sql.item(sql.item(sql.raw(f"[{rows}]"), u), v)
         if not self.stays_null:
             return found
-        return f"CASE WHEN {u} > {size} OR {v} > {size} THEN CAST({u} = {v} AS DOUBLE) ELSE {found} END"
+        either = exp.or_(u > size, v > size)
+        return sql.cases((either, sql.double(sql.equal(u.copy(), v.copy()))), otherwise=found)
 
     @property
     def matrix(self) -> Array:
         return self.attribute.matrix(len(self.levels))
 
 
-def number(value: float) -> str:
-    """A double as SQL writes it."""
-    return f"{float(value)!r}::DOUBLE"
+def _double(value: float) -> sql.Expr:
+    return sql.double(sql.number(float(value)))
 
 
 @dataclass(frozen=True)
-class Known:
+class CatalogNames:
     """What the catalogue says of the names in a query."""
 
     catalog: Catalog
@@ -102,10 +130,10 @@ class Known:
         return kind_of_function(self.catalog.reader, function)
 
 
-def release_of(catalog: Catalog, asked: Asked, words: DesignWords, on_null: str | None) -> Release:
+def release_of(catalog: Catalog, question: Question, words: DesignWords, on_null: str | None) -> Release:
     """The relation, and the design of the columns that the query reads."""
-    names = {folded(column.name): column.name for each in asked.expressions for column in each.find_all(exp.Column)}
-    source = catalog.source(NAME, asked.table)
+    names = {folded(column.name): column.name for each in question.expressions for column in each.find_all(exp.Column)}
+    source = catalog.source(NAME, question.table)
     faults = Faults(NAME, source.label)
     if source.columns is None:
         raise faults.refuse(catalog.unseen(source, "make it a table or a view that the planner can see."))
@@ -124,7 +152,7 @@ def release_of(catalog: Catalog, asked: Asked, words: DesignWords, on_null: str 
         words = _by_hand(source, words, names, faults)
     elif words.levels is not None or on_null is not None:
         raise faults.refuse("levels and on_null belong to p or matrix; those of a view are in its definition.")
-    return read_release(NAME, catalog, asked.table, list(names.values()), words)
+    return read_release(NAME, catalog, question.table, list(names.values()), words)
 
 
 def _by_hand(source: Source, words: DesignWords, names: dict[str, str], faults: Faults) -> DesignWords:
@@ -148,9 +176,9 @@ def _among(mapping: Mapping[str, AnyValue], names: Collection[str]) -> dict[str,
     return {name: value for name, value in mapping.items() if folded(name) in names}
 
 
-def randomized_of(catalog: Catalog, release: Release, *, null_is_level: bool) -> list[Randomized]:
+def randomized_of(catalog: Catalog, release: Release, *, null_is_level: bool) -> list[RandomizedColumn]:
     faults = release.faults()
-    found: list[Randomized] = []
+    found: list[RandomizedColumn] = []
     for column, attribute in zip(release.columns, release.attributes, strict=True):
         if attribute.is_identity:
             continue
@@ -166,7 +194,7 @@ def randomized_of(catalog: Catalog, release: Release, *, null_is_level: bool) ->
             continue
         own = Attribute(column.name, column.type, levels, attribute.p, attribute.rows)
         if is_invertible(own.name, own.matrix(len(levels)), own.p, faults):
-            found.append(Randomized(own, len(found)))
+            found.append(RandomizedColumn(own, len(found)))
     faults.raise_if_any()
     combinations = prod(len(each.levels) for each in found)
     if combinations > MOST_COMBINATIONS:

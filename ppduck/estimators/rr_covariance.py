@@ -6,24 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ppduck.call.parameters import Call, parameters
+from ppduck.call.parameters import parameters
 from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.call.udf import told_udf
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.design import LEVELS, MATRIX, DesignWords, Matrix, P, Probability
+from ppduck.designs.design import LEVELS, MATRIX, DesignCall, Matrix, P, Probability
 from ppduck.estimators import cells
 from ppduck.estimators.cells import CellCounts, Cells, CellsSpec
 from ppduck.estimators.design_source import read_release
 from ppduck.estimators.rr_reconstruct import COLUMNS
 from ppduck.kernels.randomized import Target
 from ppduck.query import tree as sql
+from ppduck.query.arithmetic import remainder, whole_quotient
 
 NAME = "rr_covariance"
 MOST_CELLS = 1_000
 
 
 @parameters
-class RrCovarianceCall(Call):
+class RrCovarianceCall(DesignCall):
     tbl: str = cells.TBL
     columns: Sequence[str] = COLUMNS
     p: Probability | None = P
@@ -41,10 +42,8 @@ class CovarianceSpec(CellsSpec):
 
 
 def plan(catalog: Catalog, call: RrCovarianceCall) -> sql.Expr:
-    null_is_level = call.on_null == "level"
-    words = DesignWords(call.p, call.matrix, call.levels, null_is_level)
-    release = read_release(NAME, catalog, call.tbl, call.columns, words)
-    table = Cells(release, MOST_CELLS, null_is_level)
+    release = read_release(NAME, catalog, call.tbl, call.columns, call.words)
+    table = Cells(release, MOST_CELLS, call.words.null_is_level)
     table.refuse_too_many(catalog)
     statement = table.solve(UDF, table.spec(CovarianceSpec, target=call.target, method=call.method))
     answer, pair = sql.column(cells.ANSWER), sql.column("_pp_pair")
@@ -59,8 +58,8 @@ def plan(catalog: Catalog, call: RrCovarianceCall) -> sql.Expr:
         [
             sql.star("_pp_pairs"),
             sql.star(cells.LEVELS_STEP),
-            sql.named(sql.whole_quotient(pair, size), "_pp_one"),
-            sql.named(sql.remainder(pair.copy(), size.copy()), "_pp_other"),
+            sql.named(whole_quotient(pair, size), "_pp_one"),
+            sql.named(remainder(pair.copy(), size.copy()), "_pp_other"),
         ],
         sql.derived(rows, "_pp_pairs").cross(sql.table(cells.LEVELS_STEP)),
     )

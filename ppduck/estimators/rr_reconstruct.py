@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Call, parameter, parameters
+from ppduck.call.parameters import parameter, parameters
 from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.call.udf import told_udf
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.design import LEVELS, MATRIX, DesignWords, Matrix, P, Probability
+from ppduck.designs.design import LEVELS, MATRIX, DesignCall, Matrix, P, Probability
 from ppduck.errors import listed
 from ppduck.estimators import cells
 from ppduck.estimators.cells import CellCounts, Cells, CellsSpec
@@ -46,7 +46,7 @@ PARTS = tuple(result.name for result in RESULTS)
 
 
 @parameters
-class RrReconstructCall(Call):
+class RrReconstructCall(DesignCall):
     tbl: str = cells.TBL
     columns: Sequence[str] = COLUMNS
     p: Probability | None = P
@@ -68,16 +68,14 @@ class ReconstructSpec(CellsSpec):
 
 
 def plan(catalog: Catalog, call: RrReconstructCall) -> sql.Expr:
-    null_is_level = call.on_null == "level"
-    words = DesignWords(call.p, call.matrix, call.levels, null_is_level)
-    release = read_release(NAME, catalog, call.tbl, call.columns, words)
+    release = read_release(NAME, catalog, call.tbl, call.columns, call.words)
     taken = [column.name for column in release.columns if folded(column.name) in PARTS]
     if taken:
         raise release.faults().refuse(
             f"column {listed(taken)} is called like a column of the result; rename it in tbl, such as "
             f"'(SELECT {taken[0]} AS its_{taken[0]}, … FROM …)'."
         )
-    table = Cells(release, MOST_CELLS, null_is_level)
+    table = Cells(release, MOST_CELLS, call.words.null_is_level)
     table.refuse_too_many(catalog)
     spec = table.spec(
         ReconstructSpec, confidence=call.confidence, range=call.range, target=call.target, method=call.method

@@ -134,12 +134,13 @@ class Planner:
         reading = (asking, weakref.ref(cursor))
         self._reading.append(reading)
         try:
-            *where, divides_whole = place
-            move(cursor, *where)
+            database, schema, search_path, divides_whole = place
+            move(cursor, database, schema, search_path)
+            where = (database, schema, search_path or f"{database}.{schema}")
             reader = PlanningCursor(cursor, self.teach, self._home)
-            self._syntax.refuse_shadowed(function.name, reader, probed, trip, tuple(where))
+            self._syntax.refuse_shadowed(function.name, reader, probed, trip, where)
             reader.meet(texts, trip)
-            catalog = Catalog(reader, trip, tuple(where))
+            catalog = Catalog(reader, trip, where)
             with interrupts.planning_for(asking):
                 planned = function.plan(catalog, function.read(texts, catalog))
                 text = planned if isinstance(planned, str) else sql.render(planned)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from ppduck.catalogue.tables import Catalog, Source
-from ppduck.errors import Faults, quoted
 from ppduck.masks.groups import GROUP_ID
+from ppduck.pairs.columns import Compared
+from ppduck.pairs.rows import SHARED, named
+from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
 GROUP_RISK, UNGENERALISED, ATTRIBUTE_RISK = "group_risk", "ungeneralised", "attribute_risk"
@@ -29,88 +29,81 @@ LIMITS = {GROUP_RISK: 1 / 3, UNGENERALISED: 0.5, ATTRIBUTE_RISK: 0.5}
 
 
 @dataclass(frozen=True)
-class Grouped:
-    """The conf columns of a call that are hidden in groups, and what reads them."""
+class Hidden:
+    """The conf columns of a call that are hidden in groups: their places among what the pairs carry along."""
 
-    original: Source
-    release: Source
-    key: list[str]
-    generalised: list[str]
-    categories: list[str]  # beside them, by which a group is made smaller
-    anatomized: list[str]
+    columns: Compared
+    generalised: dict[str, int]
+    anatomized: dict[str, int]
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.generalised, *self.anatomized]
 
     @property
     def rules(self) -> list[str]:
         asked = {GROUP_RISK: self.generalised, UNGENERALISED: self.generalised, ATTRIBUTE_RISK: self.anatomized}
         return [rule for rule, columns in asked.items() if columns]
 
-    def value(self, rule: str) -> str:
-        """A SELECT of one number as ``value``; NULL where there are no rows, or where they find no partner."""
+    def value(self, rule: str) -> sql.Expr:
+        """A SELECT of one number as ``value``; NULL where there are no rows, or where one of a pair is NULL."""
         return {
             GROUP_RISK: self._group_risk,
             UNGENERALISED: self._ungeneralised,
             ATTRIBUTE_RISK: self._attribute_risk,
         }[rule]()
 
-    def _group_risk(self) -> str:
-        sizes = f"SELECT count(*) AS n FROM {self.release.sql} GROUP BY {_names([*self.generalised, *self.categories])}"
-        return f"SELECT 1.0::DOUBLE / min(n) AS value FROM ({sizes})"
+    def _group_risk(self) -> sql.Expr:
+        """Categories of conf, too, make a group smaller."""
+        group = [_after(place) for place in self.generalised.values()]
+        group += [sql.column(f"_pp_b{j}") for j in range(len(self.columns.categories))]
+        sizes = sql.query([sql.named(aggregates.rows(), "_pp_size")], sql.table(SHARED), group=group)
+        risk = sql.double(sql.number(1.0)) / sql.call("min", sql.column("_pp_size"))
+        return sql.query([sql.named(risk, "value")], sql.derived(sizes, "_pp_sizes"))
 
-    def _matched(self, columns: Sequence[str], beside: Sequence[str]) -> str:
-        """Rows of the release with ``beside``, and columns of their originals as _pp_o0, _pp_o1, …"""
-        key = _names(self.key)
-        originals = ", ".join(f'{sql.render(sql.column(name))} AS "_pp_o{i}"' for i, name in enumerate(columns))
-        partners = f"SELECT {key}, {originals} FROM {self.original.sql}"
-        return f"(SELECT {key}, {_names(beside)} FROM {self.release.sql}) LEFT JOIN ({partners}) USING ({key})"
+    def _ungeneralised(self) -> sql.Expr:
+        shares = []
+        for place in self.generalised.values():
+            before, after = _before(place), _after(place)
+            both = sql.call("count", before).eq(sql.call("count", after))
+            shares.append(sql.cases((both, sql.call("avg", sql.cast(sql.equal(after, before), "INTEGER")))))
+        known = sql.present(shares)
+        assert known is not None
+        largest = sql.call("greatest", *(share.copy() for share in shares))
+        return sql.query([sql.named(sql.cases((known, largest)), "value")], sql.table(SHARED))
 
-    def _ungeneralised(self) -> str:
-        rows = self._matched(self.generalised, self.generalised)
-        shares = [
-            f'CASE WHEN count("_pp_o{i}") = count({name}) THEN avg(({name} = CAST("_pp_o{i}" AS VARCHAR))::INTEGER) END'
-            for i, name in enumerate(map(_name, self.generalised))
-        ]
-        known = " AND ".join(f"({share}) IS NOT NULL" for share in shares)
-        return f"SELECT CASE WHEN {known} THEN greatest({', '.join(shares)}) END AS value FROM {rows}"
-
-    def _attribute_risk(self) -> str:
-        group = _name(GROUP_ID)
-        rows = self._matched(self.anatomized, [GROUP_ID])
+    def _attribute_risk(self) -> sql.Expr:
         largest = []
-        for column in (f'"_pp_o{i}"' for i in range(len(self.anatomized))):
-            counted = f"SELECT {group}, {column}, count(*) AS n FROM {rows} GROUP BY {group}, {column}"
-            shares = f"SELECT max(n) / sum(n) AS share, count({column}) = count(*) AS known FROM ({counted})"
-            largest.append(f"SELECT share, known FROM ({shares} GROUP BY {group})")
-        every = " UNION ALL ".join(largest)
-        return f"SELECT CASE WHEN bool_and(known) THEN max(share) END AS value FROM ({every})"
+        for place in self.anatomized.values():
+            value, group, size = _before(place), _after(place), sql.column("_pp_size")
+            counted = {"_pp_group": group, "_pp_value": value, "_pp_size": aggregates.rows()}
+            sizes = sql.derived(sql.query(named(counted), sql.table(SHARED), group=[group, value]), "_pp_sizes")
+            shares = {
+                "_pp_share": sql.call("max", size) / sql.call("sum", size.copy()),
+                "_pp_known": sql.call("count", sql.column("_pp_value")).eq(aggregates.rows()),
+            }
+            largest.append(sql.query(named(shares), sizes, group=[sql.column("_pp_group")]))
+        known, share = sql.call("bool_and", sql.column("_pp_known")), sql.call("max", sql.column("_pp_share"))
+        every = sql.derived(sql.union_all(largest), "_pp_shares")
+        return sql.query([sql.named(sql.cases((known, share)), "value")], every)
 
 
-def grouped(catalog: Catalog, function: str, given: dict[str, Any]) -> Grouped:
-    """Which conf columns are hidden in groups; none where the planner cannot see both tables."""
-    original, release = (catalog.source(function, given[each]) for each in ("original", "release"))
-    generalised: list[str] = []
-    categories: list[str] = []
-    anatomized: list[str] = []
-    for name in given["conf"] if original.columns and release.columns else ():
-        before, after = original.find(name), release.find(name)
-        if before is not None and after is None and release.find(GROUP_ID):
-            anatomized.append(before.name)
-        elif before is not None and after is not None and after.type == "VARCHAR":
-            (categories if before.is_category else generalised).append(after.name)
-    faults = Faults(function, original.label)
-    for source in (original, release) if generalised or anatomized else ():
-        for name in given["key"]:
-            if source.find(name) is None:
-                faults.add(
-                    f"key names column {quoted(name)}, which {quoted(source.label)} does not have; rows are matched by "
-                    "it. generalize_mask leaves it where it is not dropped, anatomy_mask by keep := […]."
-                )
-    faults.raise_if_any()
-    return Grouped(original, release, list(given["key"]), generalised, categories, anatomized)
+def hidden_in(columns: Compared, conf: Sequence[str]) -> Hidden:
+    """Which conf columns are hidden in groups; the pairs carry them along, and the group in place of a missing one."""
+    found = Hidden(columns, {}, {})
+    group = columns.masked.find(GROUP_ID)
+    for name in conf:
+        before, after = columns.original.find(name), columns.masked.find(name)
+        if before is not None and after is None and group is not None:
+            found.anatomized[before.name] = columns.carry(before, group)
+        elif before is not None and after is not None and after.type == "VARCHAR" and not before.is_category:
+            found.generalised[after.name] = columns.carry(before, after)
+    return found
 
 
-def _name(name: str) -> str:
-    return sql.render(sql.name(name))
+def _before(place: int) -> sql.Expr:
+    return sql.column(f"_pp_carried{place}")
 
 
-def _names(columns: Sequence[str]) -> str:
-    return ", ".join(map(_name, columns))
+def _after(place: int) -> sql.Expr:
+    return sql.column(f"_pp_carried{place}_masked")

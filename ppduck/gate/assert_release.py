@@ -6,12 +6,13 @@ list is only taken apart again once all were judged: no LIMIT 1, EXISTS or count
 
 from __future__ import annotations
 
-from typing import Any
-
-from ppduck.call.registry import Function, register
+from ppduck.call.registry import Function, Kind, register
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import quoted
 from ppduck.gate import release_check
+from ppduck.gate.release_check import RESULTS, ReleaseCheckCall
+from ppduck.pairs.rows import named
+from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
 NAME = "assert_release"
@@ -21,42 +22,58 @@ REMEDY = (
 )
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+def plan(catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
     statement = sql.Statement()
-    statement.step("_pp_rules", release_check.checked(NAME, catalog, given), materialized=False)
-    judged = (
-        f"SELECT list({_row()}) AS _pp_found, count(*) AS _pp_asked, count(*) FILTER (passed) AS _pp_kept, "
-        f"string_agg({_failure()}, '; ') FILTER (NOT passed) AS _pp_failed FROM _pp_rules"
-    )
-    statement.step("_pp_judged", judged, materialized=False)
-    rows = f"CASE WHEN _pp_asked > 0 AND _pp_kept = _pp_asked THEN _pp_found ELSE error({_message(given)}) END"
-    return statement.finish(f'SELECT unnest("_pp_rule") FROM (SELECT unnest({rows}) AS "_pp_rule" FROM _pp_judged)')
+    statement.step("_pp_found", release_check.checked(NAME, catalog, call), materialized=False)
+    passed, failed = sql.column("passed"), sql.column("passed").not_()
+    judged = {
+        "_pp_list": sql.call("list", sql.struct({result.name: sql.column(result.name) for result in RESULTS})),
+        "_pp_asked": aggregates.rows(),
+        "_pp_kept": sql.only(aggregates.rows(), passed),
+        "_pp_failed": sql.only(sql.call("string_agg", _failure(), sql.text("; ")), failed),
+    }
+    statement.step("_pp_judged", sql.query(named(judged), sql.table("_pp_found")), materialized=False)
+    asked, kept = sql.column("_pp_asked"), sql.column("_pp_kept")
+    all_kept = (asked > sql.number(0)) & kept.eq(asked)
+    rows = sql.cases((all_kept, sql.column("_pp_list")), otherwise=sql.call("error", _message(call)))
+    each = sql.query([sql.named(sql.call("unnest", rows), "_pp_rule")], sql.table("_pp_judged"))
+    own = [sql.named(sql.part(sql.column("_pp_rule"), result.name), result.name) for result in RESULTS]
+    return statement.query(sql.query(own, sql.derived(each, "_pp_rules")))
 
 
-def _row() -> str:
-    return "{" + ", ".join(f"'{name}': \"{name}\"" for name in release_check.COLUMNS) + "}"
-
-
-def _failure() -> str:
+def _failure() -> sql.Expr:
     """A rule that failed, in words; its value is a figure of the whole table, and tells of nobody."""
-    above = "concat(' is ', printf('%.10g', \"value\"), ', above its limit of ', printf('%.10g', at_most))"
-    unknown = "concat(' could not be measured, limit ', printf('%.10g', at_most))"
-    return f'concat("rule", CASE WHEN isfinite("value") THEN {above} ELSE {unknown} END)'
+    value, most = (sql.call("printf", sql.text("%.10g"), sql.column(name)) for name in ("value", "at_most"))
+    above = sql.call("concat", sql.text(" is "), value, sql.text(", above its limit of "), most)
+    unknown = sql.call("concat", sql.text(" could not be measured, limit "), most.copy())
+    known = sql.call("isfinite", sql.column("value"))
+    return sql.call("concat", sql.column("rule"), sql.cases((known, above), otherwise=unknown))
 
 
-def _message(given: dict[str, Any]) -> str:
-    before = f"{NAME} on {quoted(given['original'])}: {quoted(given['release'])} fails "
-    told = ["_pp_asked - _pp_kept", "' of '", "_pp_asked", "' rules and must not be released: '"]
-    ends = [sql.render(sql.text(text)) for text in (before, REMEDY)]
-    return f"concat({', '.join([ends[0], *told, '_pp_failed', ends[1]])})"
+def _message(call: ReleaseCheckCall) -> sql.Expr:
+    asked, kept = sql.column("_pp_asked"), sql.column("_pp_kept")
+    return sql.call(
+        "concat",
+        sql.text(f"{NAME} on {quoted(call.original)}: {quoted(call.release)} fails "),
+        asked - kept,
+        sql.text(" of "),
+        asked,
+        sql.text(" rules and must not be released: "),
+        sql.column("_pp_failed"),
+        sql.text(REMEDY),
+    )
 
 
 FUNCTION = register(
     Function(
         NAME,
-        release_check.FUNCTION.parameters,
+        ReleaseCheckCall,
         plan,
         "The release gate that raises: release_check's rows where all are passed, else an error that names the others.",
         "",
+        kind=Kind.CHECK,
+        results=RESULTS,
+        example="FROM assert_release('customers', 'released', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
+        udfs=release_check.FUNCTION.udfs,
     )
 )

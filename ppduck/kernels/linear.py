@@ -79,7 +79,7 @@ class Blocks:
         v = slice(self.p + self.q, None)
         return self.cov[:regressors, :regressors], coefficients, self.cov[:regressors, v]
 
-    def form(self, on_s: Array, on_x: Array, on_v: Array, *, centre_noise: bool = True) -> LinearForm:
+    def form(self, on_s: Array, on_x: Array, on_v: Array) -> LinearForm:
         """Undo the standardisation: a form for columns measured from the statistics' centre."""
         inputs = self.scale[: self.p + self.q, None]
         raw = np.vstack([on_s, on_x]) / inputs * self.x_scale
@@ -87,8 +87,9 @@ class Blocks:
         mean = self.mean
         # Y has the mean of X: what the other terms contribute on average is taken off again.
         intercept = mean[self.p : self.p + self.q] - mean[: self.p + self.q] @ raw
-        if centre_noise:
-            intercept = intercept - mean[self.p + self.q :] @ raw_v
+        measured = mean[self.p + self.q :]  # of noise, where its moments were taken
+        if len(measured):
+            intercept = intercept - measured @ raw_v
         return LinearForm(intercept, raw[: self.p], raw[self.p :], raw_v)
 
 

@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ppduck.call import arguments
 from ppduck.call.guarantees import Loss
-from ppduck.call.parameters import Parameter
+from ppduck.call.parameters import parameter
 from ppduck.call.registry import Function
 from ppduck.call.roles import refuse_reserved, resolve_columns
 from ppduck.catalogue.tables import Catalog, Column, Source
 from ppduck.errors import Faults, listed
 from ppduck.values import folded
 
-QI = Parameter(
-    "qi", arguments.columns, "the quasi-identifiers: columns that others may know of a person, such as ['age', 'zip']"
+QI = parameter(
+    arguments.columns, "the quasi-identifiers: columns that others may know of a person, such as ['age', 'zip']"
 )
 
 
 at_least_two = arguments.whole(2, why=": with less nothing is protected")
 
 
-@dataclass(frozen=True)
+class QuasiCall(Protocol):
+    """A call that names quasi-identifiers."""
+
+    @property
+    def tbl(self) -> str: ...
+    @property
+    def qi(self) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
 class GroupingMask(Function):
     """A mask that hides a row among others of its group, and what a user can read of it before it is run."""
 
-    # Of a column, the columns by parameter and the arguments: the column's role, and what becomes of it.
-    becomes: Callable[[str, dict[str, list[str]], dict[str, Any]], tuple[str, str]]
+    # Of a column and a call: the column's role, and what becomes of it.
+    becomes: Callable[[str, Any], tuple[str, str]]
 
 
 INTERSECTED = Loss(
@@ -39,21 +48,24 @@ PRESENCE = Loss("secrecy of who is in the table")
 OTHER_KNOWLEDGE = Loss("protection from one who knows which values a person cannot have")
 
 
+def names_column(names: Sequence[str], column: str) -> bool:
+    """Whether a list names a column, as DuckDB finds it."""
+    return folded(column) in map(folded, names)
+
+
 class Named:
     """The columns that a call names, by parameter, and what is wrong with them."""
 
-    def __init__(self, function: str, catalog: Catalog, given: dict[str, Any]) -> None:
-        self.source: Source = catalog.source(function, given["tbl"])
+    def __init__(self, function: str, catalog: Catalog, call: QuasiCall) -> None:
+        self.source: Source = catalog.source(function, call.tbl)
         self.faults = Faults(function, self.source.label)
-        self._given = given
         refuse_reserved(self.faults, self.source)
-        self.qi = self.columns("qi")
-        if not given["qi"]:
+        self.qi = self.columns("qi", call.qi)
+        if not call.qi:
             self.faults.add("qi is empty; name at least one column, such as qi := ['age'].")
 
-    def columns(self, parameter: str) -> list[Column]:
-        names = self._given.get(parameter, [])
-        return resolve_columns(self.faults, self.source, parameter, [names] if isinstance(names, str) else names)
+    def columns(self, parameter: str, names: Sequence[str]) -> list[Column]:
+        return resolve_columns(self.faults, self.source, parameter, names)
 
     def refuse_called(self, columns: list[Column], results: tuple[str, ...]) -> None:
         """Columns of the output that are called like those that a mask adds."""

@@ -12,19 +12,24 @@ after a change of the data; what both groups of a person have in common may be a
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter
+from ppduck.call.arguments import TABLE
+from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.registry import Kind, register
 from ppduck.call.roles import refuse_overlap
-from ppduck.call.udf import Udf
+from ppduck.call.spec import Spec
+from ppduck.call.udf import told_udf
 from ppduck.catalogue.hash_function import refuse_another_hash
 from ppduck.catalogue.tables import Catalog
-from ppduck.errors import Faults, quoted
+from ppduck.errors import quoted
 from ppduck.kernels.anatomy import anatomized, largest_l
 from ppduck.kernels.noise import tweak_of
 from ppduck.masks._explain_groups import explained
@@ -36,95 +41,123 @@ from ppduck.masks._quasi import (
     GroupingMask,
     Named,
     at_least_two,
+    names_column,
 )
 from ppduck.masks.groups import GROUP_ID
-from ppduck.query import aggregates, normals
+from ppduck.query import aggregates as plain
+from ppduck.query import normals
 from ppduck.query import tree as sql
 from ppduck.runtime.group_lists import noise_of
-from ppduck.stages import keys
+from ppduck.runtime.noise import WORDS
+from ppduck.stages import aggregates, keys
+from ppduck.stages.masking import KEY, LOOK, SEEN, SOURCE, TWEAK
+from ppduck.stages.plan import Groups, Plan, Rows, Sorted, Stage, Totals
 from ppduck.values import Array, folded
 
 NAME = "anatomy_mask"
-CHECK, SOLVE = "ppduck_anatomy_check", "ppduck_anatomy_groups"
-# Specification; rows, of which so many have no sensitive value, and so many no key; distinct keys; sum of all keys.
-CHECK_TAKES = ["VARCHAR", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "VARCHAR"]
-# Specification, secret of the release, counts of the sensitive values in their order.
-SOLVE_TAKES = ["VARCHAR", "VARCHAR", "DOUBLE[]"]
 COUNT = "count"
 MOST_ROWS = 100_000_000  # a group's number is eight bytes, and several times that on the way
 
-PARAMETERS = (
-    arguments.TBL,
-    QI,
-    Parameter("sensitive", arguments.words, "the column whose values nobody may connect with a person"),
-    Parameter("l", at_least_two, "the least number of rows, all of different values, in a group, such as l := 3"),
-    Parameter(
-        "part", arguments.choice("qit", "st"), "'qit' for the quasi-identifiers, 'st' for the sensitive values", "'qit'"
-    ),
-    Parameter("keep", arguments.columns, "further columns of the quasi-identifier table", "NULL"),
-    Parameter("key", arguments.columns, "the columns that identify a row for its chance", "NULL"),
-    Parameter("seed", arguments.integer, "repeatable, unprotected chance for tests", "NULL"),
-)
+
+@parameters
+class AnatomyCall(Call):
+    tbl: str = TABLE
+    qi: Sequence[str] = QI
+    sensitive: str = parameter(arguments.words, "the column whose values nobody may connect with a person")
+    l: int = parameter(  # noqa: E741 - what the paper, and everybody, calls it
+        at_least_two, "the least number of rows, all of different values, in a group, such as l := 3"
+    )
+    part: str = parameter(
+        arguments.choice("qit", "st"), "'qit' for the quasi-identifiers, 'st' for the sensitive values", "qit"
+    )
+    keep: Sequence[str] = parameter(arguments.columns, "further columns of the quasi-identifier table", ())
+    key: Sequence[str] = parameter(arguments.columns, "the columns that identify a row for its chance", ())
+    seed: int | None = parameter(arguments.integer, "repeatable, unprotected chance for tests", None)
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
+@dataclass(frozen=True)
+class AnatomySpec(Spec):
+    sensitive: str
+    key: list[str]
+    l: int  # noqa: E741
+    context: str  # what makes the release the one it is
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the first look tells."""
+
+    rows: int
+    missing: int  # rows without a sensitive value
+    keyless: int
+    keys: int  # distinct ones
+    digest: str | None  # of all keys
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How often each sensitive value occurs, in their order, and the secret of the release."""
+
+    secret: str
+    counts: Array
+
+
+def plan(catalog: Catalog, call: AnatomyCall) -> sql.Expr:
     refuse_another_hash(NAME, catalog)
-    named = Named(NAME, catalog, given)
-    sensitive, keep, key = named.columns("sensitive"), named.columns("keep"), named.columns("key")
+    named = Named(NAME, catalog, call)
+    sensitive, keep = named.columns("sensitive", [call.sensitive]), named.columns("keep", call.keep)
+    key = named.columns("key", call.key)
     refuse_overlap(named.faults, {"sensitive": sensitive, "qi": named.qi, "keep": keep, "key": key}, "sensitive")
     refuse_overlap(named.faults, {"qi": named.qi, "keep": keep}, "qi")
     named.refuse_called([*named.qi, *keep], (GROUP_ID,))
     named.refuse_called(sensitive, (GROUP_ID, COUNT))
     named.faults.raise_if_any()
-    return _Anatomy(named, sensitive[0].name, [c.name for c in keep], [c.name for c in key], given).statement()
+    return _Anatomy(named, sensitive[0].name, [c.name for c in keep], [c.name for c in key], call).plan().query()
 
 
 class _Anatomy:
-    """Writes the statement of one call."""
+    """The stages of one call."""
 
-    def __init__(self, named: Named, sensitive: str, keep: list[str], key: list[str], given: dict[str, Any]) -> None:
+    def __init__(self, named: Named, sensitive: str, keep: list[str], key: list[str], call: AnatomyCall) -> None:
         self.source, self.qi = named.source, [column.name for column in named.qi]
-        self.sensitive, self.keep, self.key, self.given = sensitive, keep, key, given
-        self.words = normals.word_function(1, seeded="seed" in given)
+        self.sensitive, self.keep, self.key, self.call = sensitive, keep, key, call
+        self.words = normals.word_function(1, seeded=call.seed is not None)
 
-    def statement(self) -> str:
-        statement = sql.Statement()
-        statement.step("_pp_source", self._source(), materialized=not self.source.has_rowid)
-        statement.step("_pp_first", self._first_look(), materialized=True)
-        statement.step("_pp_asked", self._asked(), materialized=True)
-        statement.step("_pp_places", self._places(), materialized=False)
-        statement.step("_pp_drawn", self._drawn(), materialized=False)
-        statement.step("_pp_ranked", self._ranked(), materialized=False)
-        return statement.finish(self._sensitive_table() if self.given.get("part") == "st" else self._qi_table())
+    def plan(self) -> Plan:
+        answer = self._sensitive_table() if self.call.part == "st" else self._qi_table()
+        return Plan(
+            (
+                Rows(SOURCE, not self.source.has_rowid, self._source()),
+                *self._look(),
+                Groups("_pp_asked", True, self._asked()),
+                Groups("_pp_places", False, self._places()),
+                Rows("_pp_drawn", False, self._drawn()),
+                Sorted("_pp_ranked", False, self._ranked()),
+            ),
+            Sorted("_pp_answer", False, answer),
+        )
 
-    def _specification(self) -> str:
+    def _specification(self) -> AnatomySpec:
         # Neither the part that is asked for, nor what else is kept, nor the order of columns may change the groups.
         context = {
             "function": NAME,
             "qi": sorted(map(folded, self.qi)),
             "sensitive": folded(self.sensitive),
-            "l": self.given["l"],
-            "seed": self.given.get("seed"),
+            "l": self.call.l,
+            "seed": self.call.seed,
         }
-        spec = {
-            "function": NAME,
-            "table": self.source.label,
-            "sensitive": self.sensitive,
-            "key": self.key,
-            "l": self.given["l"],
-            "context": json.dumps(context, sort_keys=True),
-        }
-        return json.dumps(spec, sort_keys=True)
+        made = json.dumps(context, sort_keys=True)
+        return AnatomySpec(NAME, self.source.label, self.sensitive, self.key, self.call.l, made)
 
-    def _source(self) -> str:
+    def _source(self) -> sql.Expr:
         columns = [sql.named(self._hidden(name), f"_pp_q{i}") for i, name in enumerate([*self.qi, *self.keep])]
-        columns += [sql.named(self._hidden(self.sensitive), "_pp_s"), sql.named(self._row_key(), "_pp_key")]
+        columns += [sql.named(self._hidden(self.sensitive), "_pp_s"), sql.named(self._row_key(), KEY)]
         if self.key:
-            no_key = sql.present([sql.column(name) for name in self.key])
-            assert no_key is not None
+            has_key = sql.present([sql.column(name) for name in self.key])
+            assert has_key is not None
             named_key = sql.call("hash", *map(sql.column, self.key))
-            columns.append(sql.named(exp.Case().when(no_key, named_key), "_pp_named"))
-        return sql.select(columns, f'{self.source.sql} AS "_pp_row"')
+            columns.append(sql.named(sql.cases((has_key, named_key)), "_pp_named_key"))
+        return sql.query(columns, sql.source(self.source.sql, "_pp_row"))
 
     def _hidden(self, name: str) -> sql.Expr:
         column = self.source.find(name)
@@ -138,145 +171,160 @@ class _Anatomy:
         if self.source.has_rowid:
             return sql.call("hash", sql.column("rowid"), *used)
         # Equal rows must not share their chance: they would go to groups that were made one after the other.
-        over = "PARTITION BY " + ", ".join(map(sql.render, used))
-        if self.keep:
-            over += " ORDER BY " + ", ".join(f"{sql.render(sql.column(name))} ASC NULLS LAST" for name in self.keep)
-        return sql.call("hash", *(each.copy() for each in used), sql.raw(f"row_number() OVER ({over})"))
+        which = sql.over(sql.call("row_number"), used, [sql.column(name) for name in self.keep])
+        return sql.call("hash", *(each.copy() for each in used), which)
 
-    def _first_look(self) -> str:
+    def _look(self) -> list[Stage]:
         """Checks keys and values; answers with the tweak that all chance needs."""
-        rows, keys = aggregates.rows(), aggregates.rows()
         keyless: sql.Expr = sql.number(0)
+        distinct = aggregates.rows("_pp_keys")
         if self.key:
-            named = sql.column("_pp_named")
-            keyless = exp.Sub(this=aggregates.rows(), expression=sql.call("count", named))
-            keys = sql.call("count", exp.Distinct(expressions=[named.copy()]))
-        missing = exp.Sub(this=aggregates.rows(), expression=sql.call("count", sql.column("_pp_s")))
-        digest = sql.cast(aggregates.digest(sql.column("_pp_key")), "VARCHAR")
-        check = sql.call(CHECK, sql.text(self._specification()), rows, missing, keyless, keys, digest)
-        return sql.select([sql.named(check, "_pp_tweak")], '"_pp_source"')
+            named = sql.column("_pp_named_key")
+            keyless = exp.Sub(this=plain.rows(), expression=sql.call("count", named))
+            distinct = aggregates.count_distinct("_pp_keys", named)
+        missing = exp.Sub(this=plain.rows(), expression=sql.call("count", sql.column("_pp_s")))
+        told = [
+            aggregates.rows("_pp_rows"),
+            aggregates.count("_pp_missing", missing),
+            aggregates.count("_pp_keyless", keyless),
+            distinct,
+            aggregates.digest("_pp_digest", sql.column(KEY)),
+        ]
+        seen = Totals(SEEN, False, [], told, sql.table(SOURCE))
+        tweak = CHECK.asked(self._specification(), {each.name.removeprefix("_pp_"): each.column for each in told})
+        return [seen, Groups(LOOK, True, sql.query([sql.named(tweak, TWEAK)], sql.table(SEEN)))]
 
-    def _asked(self) -> str:
+    def _asked(self) -> sql.Expr:
         """The groups of all rows, in the order of their sensitive values."""
-        counts = sql.select(
-            [sql.column("_pp_s"), sql.named(sql.double(aggregates.rows()), "_pp_n")],
-            '"_pp_source"',
+        counts = sql.query(
+            [sql.column("_pp_s"), sql.named(sql.double(plain.rows()), "_pp_n")],
+            sql.table(SOURCE),
             group=[sql.column("_pp_s")],
         )
-        in_order = f'SELECT list("_pp_n" ORDER BY "_pp_s" ASC) AS "_pp_counts" FROM ({counts})'
-        secret = sql.cast(sql.call(self.words, sql.cast(sql.number(0), "UBIGINT"), sql.column("_pp_tweak")), "VARCHAR")
-        asked = sql.call(SOLVE, sql.text(self._specification()), secret, sql.column("_pp_counts"))
-        return sql.select([sql.named(asked, "_pp_groups")], f'({in_order}) CROSS JOIN "_pp_first"')
+        listed = sql.named(sql.in_order("list", sql.column("_pp_n"), [sql.column("_pp_s")]), "_pp_counts")
+        in_order = sql.derived(sql.query([listed], sql.derived(counts, "_pp_counted")), "_pp_in_order")
+        secret = sql.cast(sql.call(self.words, sql.cast(sql.number(0), "UBIGINT"), sql.column(TWEAK)), "VARCHAR")
+        asked = SOLVE.asked(self._specification(), {"secret": secret, "counts": sql.column("_pp_counts")})
+        return sql.query([sql.named(asked, "_pp_groups")], in_order.cross(sql.table(LOOK)))
 
-    def _places(self) -> str:
+    def _places(self) -> sql.Expr:
+        counting = sql.call("generate_series", sql.number(1), sql.call("len", sql.column("_pp_groups")))
         columns = [
             sql.named(sql.call("unnest", sql.column("_pp_groups")), "_pp_group"),
-            sql.named(sql.raw('unnest(generate_series(1, len("_pp_groups")))'), "_pp_place"),
+            sql.named(sql.call("unnest", counting), "_pp_place"),
         ]
-        return sql.select(columns, '"_pp_asked"')
+        return sql.query(columns, sql.table("_pp_asked"))
 
-    def _drawn(self) -> str:
+    def _drawn(self) -> sql.Expr:
         """Rows with two words each: one for their place among those of their value, one for the order of the output."""
-        words = sql.named(sql.call(self.words, sql.column("_pp_key"), sql.column("_pp_tweak")), "_pp_words")
-        return sql.select([sql.star("_pp_source"), words], '"_pp_source" CROSS JOIN "_pp_first"')
+        words = sql.named(sql.call(self.words, sql.column(KEY), sql.column(TWEAK)), "_pp_words")
+        return sql.query([sql.star(SOURCE), words], sql.table(SOURCE).cross(sql.table(LOOK)))
 
-    def _ranked(self) -> str:
-        place = 'row_number() OVER (ORDER BY "_pp_s" ASC, array_extract("_pp_words", 1) ASC, "_pp_key" ASC)'
-        return sql.select([sql.star("_pp_drawn"), sql.named(sql.raw(place), "_pp_place")], '"_pp_drawn"')
+    def _ranked(self) -> sql.Expr:
+        order = [sql.column("_pp_s"), _word(1), sql.column(KEY)]
+        place = sql.named(sql.over(sql.call("row_number"), (), order), "_pp_place")
+        return sql.query([sql.star("_pp_drawn"), place], sql.table("_pp_drawn"))
 
-    def _joined(self) -> str:
-        return '"_pp_ranked" JOIN "_pp_places" ON "_pp_ranked"."_pp_place" = "_pp_places"."_pp_place"'
+    def _joined(self) -> sql.Rows:
+        same = sql.equal(sql.column("_pp_place", "_pp_ranked"), sql.column("_pp_place", "_pp_places"))
+        return sql.table("_pp_ranked").join(sql.table("_pp_places"), same)
 
-    def _qi_table(self) -> str:
+    def _qi_table(self) -> sql.Expr:
         columns = [sql.named(sql.column(f"_pp_q{i}"), name) for i, name in enumerate([*self.qi, *self.keep])]
-        rows = sql.select([*columns, sql.named(sql.column("_pp_group"), GROUP_ID)], self._joined())
+        columns.append(sql.named(sql.column("_pp_group"), GROUP_ID))
         # Rows in their own order might tell the sensitive values, if that is what they were sorted by; and so might the
         # word that gave them their place: where it stands among those of its value is known of a group.
-        return f'{rows} ORDER BY "_pp_group" ASC, array_extract("_pp_words", 2) ASC'
+        return sql.query(columns, self._joined(), order=[sql.column("_pp_group"), _word(2)])
 
-    def _sensitive_table(self) -> str:
+    def _sensitive_table(self) -> sql.Expr:
         group, value = sql.column("_pp_group"), sql.column("_pp_s")
         columns = [
             sql.named(group.copy(), GROUP_ID),
             sql.named(value.copy(), self.sensitive),
-            sql.named(aggregates.rows(), COUNT),
+            sql.named(plain.rows(), COUNT),
         ]
-        return f'{sql.select(columns, self._joined(), group=[group, value])} ORDER BY "_pp_group" ASC, "_pp_s" ASC'
+        order = [group.copy(), value.copy()]
+        return sql.query(columns, self._joined(), group=[group, value], order=order)
 
 
-def check(specification: str, rows: int, missing: int, keyless: int, keys: int, digest: str | None) -> int:
+def _word(place: int) -> sql.Expr:
+    return sql.call("array_extract", sql.column("_pp_words"), sql.number(place))
+
+
+def check(spec: AnatomySpec, seen: Seen) -> int:
     """Refuses rows without a key of their own, or without a sensitive value; else the tweak for this release."""
-    spec = json.loads(specification)
-    faults = Faults(spec["function"], spec["table"])
-    key = quoted(", ".join(spec["key"]))
+    faults, rows = spec.faults(), seen.rows
+    key = quoted(", ".join(spec.key))
     if not rows:
         raise faults.refuse("there are no rows.")
     if rows > MOST_ROWS:
         faults.add(f"{rows:,} rows are too many to group at once; {MOST_ROWS:,} are possible.")
-    if missing:
+    if seen.missing:
         faults.add(
-            f"sensitive column {quoted(spec['sensitive'])} has NULL in {missing} of {rows} rows; leave such rows out "
+            f"sensitive column {quoted(spec.sensitive)} has NULL in {seen.missing} of {rows} rows; leave such rows out "
             "with a SELECT in tbl, or fill them."
         )
-    if keyless:
-        faults.add(f"key {key} is NULL in {keyless} of {rows} rows; every row needs a key.")
-    elif keys < rows:
+    if seen.keyless:
+        faults.add(f"key {key} is NULL in {seen.keyless} of {rows} rows; every row needs a key.")
+    elif seen.keys < rows:
         faults.add(
-            f"key {key} has only {keys} values for {rows} rows and does not identify them; name columns that do."
+            f"key {key} has only {seen.keys} values for {rows} rows and does not identify them; name columns that do."
         )
     faults.raise_if_any()
-    return tweak_of(spec["context"], int(digest or 0))
+    return tweak_of(spec.context, int(seen.digest or 0))
 
 
-def solve(specification: str, secret: str, counts: Array) -> Any:
+def solve(spec: AnatomySpec, told: Counts) -> Any:
     """The number of each row's group, value by value."""
-    spec = json.loads(specification)
-    sizes, wanted = counts.astype(np.int64), int(spec["l"])
+    sizes, wanted = told.counts.astype(np.int64), spec.l
     possible = largest_l(sizes)
     if possible < wanted:
         most, n = int(sizes.max()), int(sizes.sum())
         remedy = f"the largest l possible is {possible}" if possible > 1 else "no l of 2 or more is possible"
-        raise Faults(spec["function"], spec["table"]).refuse(
-            f"l = {wanted} needs a table in which no value of column {quoted(spec['sensitive'])} has more than "
+        raise spec.refuse(
+            f"l = {wanted} needs a table in which no value of column {quoted(spec.sensitive)} has more than "
             f"1/{wanted} of the rows; the most frequent one has {most} of {n}, so that {remedy}."
         )
-    return anatomized(sizes, wanted, noise_of(secret))
+    return anatomized(sizes, wanted, noise_of(told.secret))
 
 
-def _becomes(name: str, places: dict[str, list[str]], given: dict[str, Any]) -> tuple[str, str]:
-    if name in places["sensitive"]:
-        return "sensitive", f"released in part 'st' only, as a value of a group of at least {given['l']} rows"
-    if name in places["qi"]:
+def _becomes(name: str, call: AnatomyCall) -> tuple[str, str]:
+    if folded(name) == folded(call.sensitive):
+        return "sensitive", f"released in part 'st' only, as a value of a group of at least {call.l} rows"
+    if names_column(call.qi, name):
         return "quasi-identifier", f"released as it is in part 'qit', beside the number of its group ({GROUP_ID})"
-    if name in places.get("keep", []):
+    if names_column(call.keep, name):
         return "kept", "released as it is in part 'qit': leave it out if it tells what sensitive is"
-    return "not used", "left out of both parts" + ("; names the row for its chance" if _keys(name, places) else "")
+    keyed = "; names the row for its chance" if names_column(call.key, name) else ""
+    return "not used", f"left out of both parts{keyed}"
 
 
-def _keys(name: str, places: dict[str, list[str]]) -> bool:
-    return name in places.get("key", [])
-
-
+CHECK = told_udf("ppduck_anatomy_check", check, AnatomySpec, Seen, "UBIGINT")
+SOLVE = told_udf("ppduck_anatomy_groups", solve, AnatomySpec, Counts, "BIGINT[]")
 FUNCTION = register(
     GroupingMask(
         NAME,
-        PARAMETERS,
+        AnatomyCall,
         plan,
         "Anatomy: quasi-identifiers and sensitive values in two tables, connected by groups of l different values.",
         "Xiao & Tao 2006, VLDB; Machanavajjhala et al. 2006, ICDE",
         keeps=(
-            "who finds a person's row knows the sensitive value with a probability of at most 1/l",
-            "quasi-identifiers and sensitive values are all released, each as it is",
+            Guarantee(
+                Promise.DIVERSE_VALUES,
+                "who finds a person's row knows the sensitive value with a probability of at most 1/l",
+            ),
+            Guarantee(Promise.VALUES, "quasi-identifiers and sensitive values are all released, each as it is"),
         ),
         loses=(
             PRESENCE,
-            "relations of the sensitive column with the others: within a group every pairing is as likely",
+            Loss("relations of the sensitive column with the others: within a group every pairing is as likely"),
             INTERSECTED,
             OTHER_KNOWLEDGE,
         ),
         becomes=_becomes,
         kind=Kind.MASK,
         explain=explained,
-        udfs=(Udf(CHECK, check, CHECK_TAKES, "UBIGINT"), Udf(SOLVE, solve, SOLVE_TAKES, "BIGINT[]")),
+        example="FROM anatomy_mask('survey', qi=['gender','smoker'], sensitive='disease', l=2, part='qit', key='id')",
+        udfs=(CHECK, SOLVE, *WORDS),
     )
 )

@@ -23,7 +23,6 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
         on_s=coefficients,
         on_x=np.zeros((blocks.q, blocks.q)),
         on_v=root(residual),
-        centre_noise=False,
     )
 
 

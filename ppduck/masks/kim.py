@@ -29,7 +29,7 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
     on_x = np.eye(blocks.q)
     none = np.zeros((0, blocks.q))
     if not request.call.corrected:
-        return blocks.form(none, on_x, on_v, centre_noise=False)
+        return blocks.form(none, on_x, on_v)
     both = np.vstack([on_x, on_v])
     spread = np.sqrt(np.einsum("ij,ik,kj->j", both, blocks.cov, both))
     return blocks.form(none, on_x / spread, on_v / spread)

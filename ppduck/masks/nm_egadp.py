@@ -249,8 +249,8 @@ class _Method:
         for j, column in enumerate(self.masking.roles.conf):
             value, fitted, made = sql.column(column.name), form[self.masking.q + j], form[j]
             present = value.copy().is_(exp.null()).not_()
-            residual = sql.minus(sql.double(value), exp.paren(fitted.copy()))
-            noise = sql.cases((present, sql.minus(made.copy(), exp.paren(fitted.copy()))))
+            residual = sql.minus(sql.double(value), sql.paren(fitted.copy()))
+            noise = sql.cases((present, sql.minus(made.copy(), sql.paren(fitted.copy()))))
             found += [sql.named(fitted, f"_pp_u{j}"), sql.named(residual, f"_pp_r{j}"), sql.named(noise, f"_pp_e{j}")]
         return found
 

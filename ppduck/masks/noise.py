@@ -21,7 +21,6 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
         on_s=np.zeros((0, blocks.q)),
         on_x=np.eye(blocks.q),
         on_v=np.diag(np.sqrt(request.per_column(request.call.level))),
-        centre_noise=False,
     )
 
 

@@ -26,7 +26,7 @@ NAME = "pram_mask"
 
 @parameters
 class PramMaskCall(RandomizingCall):
-    tbl: str = arguments.TBL
+    tbl: str = arguments.TABLE
     conf: Sequence[str] | None = mechanism.CONF
     p: Probability | None = mechanism.P
     matrix: Mapping[str, Matrix] | None = mechanism.MATRIX

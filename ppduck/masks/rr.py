@@ -25,7 +25,7 @@ NAME = "rr_mask"
 
 @parameters
 class RrMaskCall(RandomizingCall):
-    tbl: str = arguments.TBL
+    tbl: str = arguments.TABLE
     p: Probability | None = mechanism.P
     matrix: Mapping[str, Matrix] | None = mechanism.MATRIX
     conf: Sequence[str] | None = mechanism.CONF

@@ -6,63 +6,93 @@ then inputs, on either side.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ppduck.errors import Faults, PpduckError
 from ppduck.kernels.equivalence import FEWEST, FittedMoments, fitted_moments
 from ppduck.kernels.linear import regress
 from ppduck.kernels.relation import fit
-from ppduck.measures._measure import as_inputs, both_sides, refuse_infinite
-from ppduck.pairs.moments import CENTRES, COUNT, PRODUCTS, SAMPLED, SUMS, Pairs
+from ppduck.measures._pieces import as_inputs, both_sides, refuse_infinite
+from ppduck.pairs import moments as sums
+from ppduck.pairs.columns import Compared
+from ppduck.pairs.rows import SAMPLE, Pairs, PairSpec, Told
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.runtime.relation import FEWEST_ROWS
 from ppduck.values import Array, Moments
 
 Flags = npt.NDArray[np.bool_]
-NOTHING = "NULL::DOUBLE[]"
 SPARE = 2  # rows that a line needs beside one for each of its coefficients
 LARGEST = 1e150  # a number beyond it has no square
-# Specification, number of pairs; then what `told` lists.
-TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 7]
+
+
+@dataclass(frozen=True)
+class ModelSpec(PairSpec):
+    """Labels of inputs, for each its column and whether it is an indicator; which model, and whether of a sample."""
+
+    inputs: list[str]
+    kinds: list[tuple[str, bool]]
+    kernel: bool
+    sampled: bool
+
+
+@dataclass(frozen=True)
+class ModelTold(Told):
+    """Moments of all pairs, which columns changed and which are constant; a sample of the pairs. Or one of both."""
+
+    counts: Array | None
+    sums: Array | None
+    products: Array | None
+    centres: Array | None
+    changed: Array | None
+    constant: Array | None
+    sample: Array | None
 
 
 def whole(pairs: Pairs) -> dict[str, sql.Expr]:
     """Beside moments: how many values changed in each column, and which are constant; sums round, these do not."""
-    both = range(len(pairs.numbers) + len(pairs.inputs))
-    changed = (sql.raw(f'count(*) FILTER ("_pp_x{j}" <> "_pp_y{j}")') for j in both)
-    sides = [sql.column(f"_pp_{side}{j}") for side in "xy" for j in both]
+    sides = [(sql.column(f"_pp_x{j}"), sql.column(f"_pp_y{j}")) for j in pairs.numbers]
+    changed = (sql.only(aggregates.rows(), x.neq(y)) for x, y in sides)
     return {
         "_pp_changed": sql.array(changed, "DOUBLE"),
-        "_pp_constant": sql.cast(aggregates.constant(sides), "DOUBLE[]"),
+        "_pp_constant": sql.cast(aggregates.constant([*(x for x, _ in sides), *(y for _, y in sides)]), "DOUBLE[]"),
     }
 
 
-def told(*, moments: bool, sampled: bool) -> list[str]:
+def told(*, moments: bool, sampled: bool) -> dict[str, sql.Expr]:
     """What a UDF is told of the pairs: moments of all of them, or some of them, or both."""
-    of_all = [SUMS, PRODUCTS, CENTRES, *(f'any_value("{name}")' for name in ("_pp_changed", "_pp_constant"))]
-    return [COUNT, *(of_all if moments else [NOTHING] * 5), SAMPLED if sampled else NOTHING]
+    nothing = sql.cast(sql.null(), "DOUBLE[]")
+    of_all = {
+        **sums.told_sums(),
+        "centres": sums.one_after_the_other(sums.CENTRES),
+        "changed": sums.any_of("_pp_changed"),
+        "constant": sums.any_of("_pp_constant"),
+    }
+    return {
+        **sums.told_counts(),
+        **(of_all if moments else {name: nothing.copy() for name in of_all}),
+        "sample": sums.one_after_the_other(SAMPLE) if sampled else nothing,
+    }
 
 
 def values(pairs: Pairs) -> list[sql.Expr]:
     return [sql.column(name) for name in pairs.value_names]
 
 
-def described(pairs: Pairs, *, kernel: bool, sampled: bool) -> dict[str, Any]:
-    """What the specification says beside: labels of inputs, and for each its column and whether it is an indicator."""
-    kinds = []
-    for feature, _ in pairs.inputs:
-        column = pairs.original.find(feature.column)
-        assert column is not None
-        kinds.append([column.name, feature.level is not None or column.is_boolean])
-    labels = [feature.label for feature, _ in pairs.inputs]
-    return {"inputs": labels, "kinds": kinds, "kernel": kernel, "sampled": sampled}
+def labels(columns: Compared) -> list[str]:
+    return [feature.label for feature, _ in columns.inputs]
+
+
+def kinds(columns: Compared) -> list[tuple[str, bool]]:
+    """For each input its column, and whether it is an indicator."""
+    found = []
+    for feature, _ in columns.inputs:
+        column = columns.original.column(feature.column)
+        found.append((column.name, feature.level is not None or column.is_boolean))
+    return found
 
 
 @dataclass(frozen=True)
@@ -101,19 +131,19 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Told:
+class Looked:
     """What both ways of looking at the pairs know."""
 
-    spec: dict[str, Any]
+    spec: ModelSpec
     n: int
 
     @property
     def q(self) -> int:
-        return len(self.spec["columns"])
+        return len(self.spec.columns)
 
     @property
     def p(self) -> int:
-        return len(self.spec["inputs"])
+        return len(self.spec.inputs)
 
     @property
     def inputs(self) -> list[int]:
@@ -121,7 +151,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Drawn(Told):
+class Drawn(Looked):
     """Pairs of a sample, row by row."""
 
     original: Array
@@ -144,12 +174,12 @@ class Drawn(Told):
 
     def _read(self, rows: Array, by: Sequence[int], inputs: bool) -> tuple[Array, Flags]:
         """What a kernel model reads, and which of it are indicators."""
-        s, flags = as_inputs(rows[:, self.inputs if inputs else []], self.spec["kinds"] if inputs else [])
+        s, flags = as_inputs(rows[:, self.inputs if inputs else []], self.spec.kinds if inputs else [])
         return np.column_stack([rows[:, list(by)], s]), np.concatenate([np.zeros(len(by), dtype=bool), flags])
 
 
 @dataclass(frozen=True)
-class Whole(Told):
+class Whole(Looked):
     """All pairs, by moments of either table."""
 
     original: Side
@@ -182,56 +212,43 @@ def _line(side: Side, of: int, by: list[int], at: Array) -> Line:
     return Line(level, slopes, float(np.clip(beta @ towards, 0.0, 1.0)))
 
 
-def sides_of(
-    specification: str,
-    counts: Array | None,
-    sums: Array | None,
-    products: Array | None,
-    centres: Array | None,
-    changed: Array | None,
-    constant: Array | None,
-    sample: Array | None,
-) -> tuple[Whole | None, Drawn | None]:
+def sides_of(spec: ModelSpec, told: ModelTold) -> tuple[Whole | None, Drawn | None]:
     """All pairs by their moments, and those of the sample; what was not told is None."""
-    spec = json.loads(specification)
-    width = len(spec["columns"]) + len(spec["inputs"])
-    n = int(counts[0]) if counts is not None and len(counts) else 0
+    width = len(spec.columns) + len(spec.inputs)
+    n = int(told.counts[0]) if told.counts is not None and len(told.counts) else 0
     if n == 0:
-        raise _refusal(spec, "there is no pair of rows without NULL to measure.")
-    labels = both_sides([*spec["columns"], *spec["inputs"]])
-    told, drawn = None, None
-    if sums is not None and products is not None and centres is not None:
-        assert changed is not None
-        assert constant is not None
-        moments = Moments.from_sums(n, sums, products)
+        raise spec.refuse("there is no pair of rows without NULL to measure.")
+    labels = both_sides([*spec.columns, *spec.inputs])
+    whole, drawn = None, None
+    if told.sums is not None and told.products is not None:
+        moments = Moments.from_sums(n, told.sums, told.products)
         refuse_infinite(spec, labels, np.isfinite(moments.mean) & np.isfinite(np.diag(moments.cross)))
         _refuse_few(spec, n, width + SPARE)
-        told = _of_moments(spec, moments, centres, changed > 0, constant > 0, width)
-    if spec["sampled"]:
-        rows = np.empty((0, 2 * width)) if sample is None else sample.reshape(-1, 2 * width)
+        whole = _of_moments(spec, moments, told, width)
+    if spec.sampled:
+        rows = np.empty((0, 2 * width)) if told.sample is None else told.sample.reshape(-1, 2 * width)
         refuse_infinite(spec, labels, np.asarray((np.abs(rows) < LARGEST).all(axis=0)))
-        _refuse_few(spec, len(rows), FEWEST_ROWS if spec["kernel"] else FEWEST)
+        _refuse_few(spec, len(rows), FEWEST_ROWS if spec.kernel else FEWEST)
         drawn = Drawn(spec, len(rows), rows[:, :width], rows[:, width:])
-    return told, drawn
+    return whole, drawn
 
 
-def _of_moments(
-    spec: dict[str, Any], moments: Moments, centres: Array, changed: Flags, constant: Flags, width: int
-) -> Whole:
+def _of_moments(spec: ModelSpec, moments: Moments, told: ModelTold, width: int) -> Whole:
     """Sums about different centres differ by rounding: where nothing changed, both sides have the original's."""
-    mean, cov = centres + moments.mean, np.where(constant[:, None] | constant[None, :], 0.0, moments.covariance)
+    assert told.centres is not None
+    assert told.changed is not None
+    assert told.constant is not None
+    changed, constant = told.changed > 0, told.constant > 0
+    mean = told.centres + moments.mean
+    cov = np.where(constant[:, None] | constant[None, :], 0.0, moments.covariance)
     original = Side(mean[:width], cov[:width, :width])
     either = changed[:, None] | changed[None, :]
     masked = Side(np.where(changed, mean[width:], original.mean), np.where(either, cov[width:, width:], original.cov))
     return Whole(spec, moments.n, original, masked)
 
 
-def _refuse_few(spec: dict[str, Any], n: int, needed: int) -> None:
+def _refuse_few(spec: ModelSpec, n: int, needed: int) -> None:
     if n < needed:
-        inputs = len(spec["inputs"]) + len(spec["columns"]) - 1
-        model = "a kernel model" if spec["kernel"] else f"a linear model with {inputs} inputs"
-        raise _refusal(spec, f"{n} pairs without NULL are too few for {model}; {needed} are needed.")
-
-
-def _refusal(spec: dict[str, Any], fault: str) -> PpduckError:
-    return Faults(spec["function"], spec["table"]).refuse(fault)
+        inputs = len(spec.inputs) + len(spec.columns) - 1
+        model = "a kernel model" if spec.kernel else f"a linear model with {inputs} inputs"
+        raise spec.refuse(f"{n} pairs without NULL are too few for {model}; {needed} are needed.")

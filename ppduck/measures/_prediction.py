@@ -11,7 +11,7 @@ import numpy as np
 from ppduck.kernels.prediction import CHANCE, ROUNDING, explained, gain_by_chance, rank
 from ppduck.kernels.relation import left_out_errors
 from ppduck.libraries import stats
-from ppduck.measures._measure import Piece
+from ppduck.measures._pieces import Piece
 from ppduck.values import Array, Moments
 
 BY = ("s", "sy", "y")
@@ -92,7 +92,7 @@ def _by_lines(piece: Piece, moments: Moments, p: int, n: int) -> Iterator[Predic
     q = piece.q
     s, x, y = range(p), range(p, p + q), range(p + q, p + 2 * q)
     r2 = {by: explained(moments, x, columns) for by, columns in (("s", s), ("sy", [*s, *y]), ("y", y))}
-    for j, name in enumerate(piece.spec["columns"]):
+    for j, name in enumerate(piece.spec.columns):
         variance = float(max(moments.cross[p + j, p + j], 0.0)) / n
         chance = gain_by_chance(n, float(r2["s"][j]), rank(moments, s), q) * variance
         yield Predicted(name, n, variance, {by: variance * (1 - float(r2[by][j])) for by in BY}, chance)
@@ -107,7 +107,7 @@ def _by_rows(piece: Piece) -> Iterator[Predicted]:
     errors: dict[str, Array] = {
         by: left_out_errors(rows, x, indicators=flags) ** 2 for by, (rows, flags) in inputs.items()
     }
-    for j, name in enumerate(piece.spec["columns"]):
+    for j, name in enumerate(piece.spec.columns):
         variance = float(x[:, j].var())
         gains = errors["s"][:, j] - errors["sy"][:, j]
         chance = float(stats.norm.isf(CHANCE)) * float(gains.std()) / math.sqrt(len(gains)) + ROUNDING * variance

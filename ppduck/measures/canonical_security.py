@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ppduck.call.registry import Function, register
-from ppduck.call.udf import Udf
-from ppduck.catalogue.tables import Catalog
+from ppduck.call.registry import Kind, Result, register
+from ppduck.call.udf import rows_type, told_udf
 from ppduck.kernels.prediction import (
     ROUNDING,
     canonical_correlation,
@@ -25,32 +24,31 @@ from ppduck.kernels.prediction import (
     root_by_chance,
 )
 from ppduck.kernels.relation import fit
-from ppduck.measures._measure import MODEL, PIECES, TAKES, TOLERANCE, Piece, pieces_of, planned
-from ppduck.measures.relation_frame import row_types
-from ppduck.pairs import rows as row_pairs
-from ppduck.pairs.moments import CONF, KEY, NONCONF, ORIGINAL, RELEASE
-from ppduck.values import Array, Moments
+from ppduck.measures._pieces import Piece, PiecesSpec, PiecesTold, ToleratedCall, answered, choose, pieces_of
+from ppduck.pairs.measure import measure
+from ppduck.pairs.rows import Pairs
+from ppduck.query import tree as sql
+from ppduck.values import Moments
 
 NAME = "canonical_security"
-SOLVE = "ppduck_canonical_security"
-COLUMNS = {
-    "piece": "VARCHAR",
-    "measure": "VARCHAR",
-    "passed": "BOOLEAN",
-    "value": "DOUBLE",
-    "tolerance": "DOUBLE",
-    "rows": "BIGINT",
-    "meaning": "VARCHAR",
-}
-GIVES = row_types(COLUMNS)
+RESULTS = (
+    Result("piece", "VARCHAR", "the condition of a piece; only where pieces are given"),
+    Result("measure", "VARCHAR", "which canonical correlation, or which difference of two"),
+    Result("passed", "BOOLEAN", "whether a difference is within its tolerance; NULL of a correlation"),
+    Result("value", "DOUBLE", "the correlation or difference, from 0 to 1"),
+    Result("tolerance", "DOUBLE", "what chance makes of so many rows, or what the call allows"),
+    Result("rows", "BIGINT", "the pairs that it is of"),
+    Result("meaning", "VARCHAR", "the measure in words"),
+)
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    return planned(NAME, catalog, given, SOLVE, COLUMNS)
+def answer(pairs: Pairs, call: ToleratedCall) -> sql.Expr:
+    shown = [result for result in RESULTS if result.name != "piece" or pairs.columns.pieces]
+    return answered(pairs, SOLVE, shown, call.model, call.tolerance)
 
 
-def solve(specification: str, _: int, *told: Array | None) -> list[dict[str, Any]]:
-    return [row for piece in pieces_of(specification, *told) for row in _conditions(piece)]
+def solve(spec: PiecesSpec, told: PiecesTold) -> list[dict[str, Any]]:
+    return [row for piece in pieces_of(spec, told) for row in _conditions(piece)]
 
 
 def _conditions(piece: Piece) -> list[dict[str, Any]]:
@@ -86,7 +84,7 @@ def _measured(piece: Piece, moments: Moments, p: int, n: int, told: str, wider: 
     q = piece.q
     s_, x, y = range(p), range(p, p + q), range(p + q, p + 2 * q)
     by_s, by_sy, by_y = (canonical_correlation(moments, x, by) for by in (s_, [*s_, *y], y))
-    asked = piece.spec["tolerance"]
+    asked = piece.spec.tolerance
     largest = root_by_chance(n, rank(moments, s_), q, q)
     if asked is None and largest == 1:
         raise piece.refuse(
@@ -112,13 +110,18 @@ def _measured(piece: Piece, moments: Moments, p: int, n: int, told: str, wider: 
     yield row("cc_partial", partial, f"correlation of conf and the release, {told} taken off; should be 0", allowed)
 
 
+SOLVE = told_udf("ppduck_canonical_security", solve, PiecesSpec, PiecesTold, rows_type(RESULTS))
 FUNCTION = register(
-    Function(
+    measure(
         NAME,
-        (ORIGINAL, RELEASE, CONF, KEY, NONCONF, MODEL, PIECES, TOLERANCE),
-        plan,
+        ToleratedCall,
         "Canonical correlations of conf with nonconf, with the release and with both; whether the release adds any.",
         "Sarathy & Muralidhar 2002; Al-Ahmadi 2006, (5.3), (5.4), (6.20), (6.21)",
-        udfs=(Udf(SOLVE, solve, TAKES, GIVES), row_pairs.UDF),
+        kind=Kind.CHECK,
+        choose=choose,
+        answer=answer,
+        results=RESULTS,
+        example="FROM canonical_security('customers', 'released', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
+        udfs=(SOLVE,),
     )
 )

@@ -9,8 +9,7 @@ is the mean of |x - x'| / (√2 · sd), IL1s, which zeros and values near them d
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,32 +18,28 @@ import numpy.typing as npt
 
 from ppduck.call import arguments
 from ppduck.call.direction import LOWER_IS_BETTER
-from ppduck.call.parameters import Parameter
-from ppduck.call.registry import Function, register
-from ppduck.call.udf import Udf
-from ppduck.catalogue.tables import Catalog
-from ppduck.errors import Faults, listed
-from ppduck.measures._measure import both_sides, counted, refuse_infinite
-from ppduck.measures.relation_frame import row_types
-from ppduck.pairs import rows as row_pairs
-from ppduck.pairs.moments import COMPARED, COUNT, KEY, ORIGINAL, PRODUCTS, RELEASE, SUMS, Pairs
+from ppduck.call.parameters import parameter, parameters
+from ppduck.call.registry import Result, register
+from ppduck.call.udf import rows_type, told_udf
+from ppduck.errors import listed
+from ppduck.measures._pieces import both_sides, counted, refuse_infinite
+from ppduck.pairs import moments as sums
+from ppduck.pairs.columns import Compared, ComparedCall
+from ppduck.pairs.measure import measure
+from ppduck.pairs.rows import Pairs, PairSpec, Told
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.values import Array, Moments
 
 NAME = "information_loss"
-SOLVE = "ppduck_information_loss"
-COLUMNS = {
-    "component": "VARCHAR",
-    "value": "DOUBLE",
-    "zeros": "BIGINT",
-    "rows": "BIGINT",
-    "direction": "VARCHAR",
-    "definition": "VARCHAR",
-}
-GIVES = row_types(COLUMNS)
-# Specification, number of pairs; pairs without NULL, their sums and products, and what _aggregates asks of each column.
-TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 9]
+RESULTS = (
+    Result("component", "VARCHAR", "values, covariances, variances, correlations; their mean; squared_error"),
+    Result("value", "DOUBLE", "the loss, as a share; NULL where a single column has no pairs of columns"),
+    Result("zeros", "BIGINT", "how many differences are of what was 0, and count 1 each"),
+    Result("rows", "BIGINT", "the pairs that it is of"),
+    Result("direction", "VARCHAR", "that lower is better"),
+    Result("definition", "VARCHAR", "the formula in words"),
+)
 # A covariance of so small a part of the deviations is the rounding of one that is 0.
 ROUNDING = 1e-12
 TERMS = ("values", "covariances", "variances", "correlations")
@@ -56,72 +51,103 @@ _DEFINITION = {
     "correlations": "mean of |r - r'| over all pairs of columns",
     "squared_error": "SSE / SST: sum of (x - x')² by that of (x - mean)², mean over columns; beside the others",
 }
-SCALE = Parameter(
-    "scale",
-    arguments.choice("value", "sd"),
-    "what a changed value is measured by: itself, or with 'sd' its column's standard deviation, as zeros need it",
-    "'value'",
-)
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    pairs = Pairs(NAME, catalog, given)
-    pairs.use_columns(categories=False)
-    pairs.faults.raise_if_any()
-    asked = _aggregates(len(pairs.numbers))
-    statement = pairs.moments(asked)
-    told = [COUNT, SUMS, PRODUCTS, *(f'any_value("{name}")' for name in asked)]
-    return pairs.rows(statement, SOLVE, told, COLUMNS, scale=given.get("scale", "value"))
+@parameters
+class InformationLossCall(ComparedCall):
+    """What a change is measured by."""
+
+    scale: str = parameter(
+        arguments.choice("value", "sd"),
+        "what a changed value is measured by: itself, or with 'sd' its column's standard deviation, as zeros need it",
+        "value",
+    )
+
+
+@dataclass(frozen=True)
+class LossSpec(PairSpec):
+    """What a change is measured by."""
+
+    scale: str
+
+
+@dataclass(frozen=True)
+class LossTold(Told):
+    """Moments of both sides; of each column the sums of changes, relative, absolute and squared, how many values
+    changed, and how many of these were 0; of each side's columns which are constant.
+    """
+
+    counts: Array | None
+    sums: Array | None
+    products: Array | None
+    relative: Array | None
+    absolute: Array | None
+    squared: Array | None
+    changed: Array | None
+    zeros: Array | None
+    constant: Array | None
+
+
+def choose(columns: Compared, call: InformationLossCall) -> None:
+    columns.use_columns(call.conf, categories=False)
+
+
+def answer(pairs: Pairs, call: InformationLossCall) -> sql.Expr:
+    asked = _aggregates(len(pairs.columns.numbers))
+    statement = sums.moments(pairs, {f"_pp_{name}": part for name, part in asked.items()})
+    told = {**sums.told_counts(), **sums.told_sums(), **{name: sums.any_of(f"_pp_{name}") for name in asked}}
+    return pairs.answer(statement, SOLVE, pairs.spec(LossSpec, scale=call.scale), told, RESULTS)
 
 
 def _aggregates(q: int) -> dict[str, sql.Expr]:
-    """Lists with an entry for each column: changes, relative and not; how many values changed, and zeros; constants."""
-    columns = [(f'"_pp_x{j}"', f'"_pp_y{j}"') for j in range(q)]
+    """Lists with an entry for each column."""
+    columns = [(sql.column(f"_pp_x{j}"), sql.column(f"_pp_y{j}")) for j in range(q)]
 
-    def each(template: str) -> sql.Expr:
-        return sql.array((sql.raw(template.format(x=x, y=y)) for x, y in columns), "DOUBLE")
+    def each(of: Callable[[sql.Expr, sql.Expr], sql.Expr]) -> sql.Expr:
+        return sql.array((of(x, y) for x, y in columns), "DOUBLE")
 
-    sides = [sql.column(f"_pp_{side}{j}") for side in "xy" for j in range(q)]
-    relative = "CASE WHEN {x} = {y} THEN 0.0 WHEN {x} = 0 THEN 1.0 ELSE abs({x} - {y}) / abs({x}) END"
+    def change(x: sql.Expr, y: sql.Expr) -> sql.Expr:
+        return sql.call("abs", x - y)
+
+    def relative(x: sql.Expr, y: sql.Expr) -> sql.Expr:
+        same, from_zero = (x.eq(y), sql.number(0.0)), (x.eq(sql.number(0)), sql.number(1.0))
+        return sql.cases(same, from_zero, otherwise=change(x, y) / sql.call("abs", x.copy()))
+
+    sides = [x for x, _ in columns] + [y for _, y in columns]
     return {
-        "_pp_relative": each(f"sum(({relative})::DOUBLE)"),
-        "_pp_absolute": each("sum(abs({x} - {y}))"),
-        "_pp_changed": each("count(*) FILTER ({x} <> {y})"),
-        "_pp_zeros": each("count(*) FILTER ({x} = 0 AND {y} <> 0)"),
-        "_pp_squared": each("sum(({x} - {y}) * ({x} - {y}))"),
-        "_pp_constant": sql.cast(aggregates.constant(sides), "DOUBLE[]"),
+        "relative": each(lambda x, y: sql.call("sum", sql.double(relative(x, y)))),
+        "absolute": each(lambda x, y: sql.call("sum", change(x, y))),
+        "squared": each(lambda x, y: sql.call("sum", (x - y) * (x - y))),
+        "changed": each(lambda x, y: sql.only(aggregates.rows(), x.neq(y))),
+        "zeros": each(lambda x, y: sql.only(aggregates.rows(), x.eq(sql.number(0)) & y.neq(sql.number(0)))),
+        "constant": sql.cast(aggregates.constant(sides), "DOUBLE[]"),
     }
 
 
-def solve(
-    specification: str,
-    _: int,
-    counts: Array | None,
-    sums: Array | None,
-    products: Array | None,
-    *asked: Array | None,
-) -> list[dict[str, Any]]:
-    spec = json.loads(specification)
-    n = counted(spec, counts)
-    assert sums is not None
-    assert products is not None
-    relative, absolute, changed, zeros, squared, constant = (np.asarray(part, dtype=float) for part in asked)
-    moments, names = Moments.from_sums(n, sums, products), spec["columns"]
+def solve(spec: LossSpec, told: LossTold) -> list[dict[str, Any]]:
+    n = counted(spec, told.counts)
+    assert told.sums is not None
+    assert told.products is not None
+    relative, absolute, squared, changed, zeros, constant = (
+        np.asarray(part, dtype=float)
+        for part in (told.relative, told.absolute, told.squared, told.changed, told.zeros, told.constant)
+    )
+    moments = Moments.from_sums(n, told.sums, told.products)
     finite = np.asarray(np.isfinite(moments.mean) & np.isfinite(np.diag(moments.cross)))
-    refuse_infinite(spec, both_sides(names), finite)
+    refuse_infinite(spec, both_sides(spec.columns), finite)
     found = _Moved.between(moments, changed > 0, constant > 0)
-    if spec["scale"] == "sd":
+    if spec.scale == "sd":
         values = _by_deviation(absolute / n, changed / n, np.sqrt(np.diag(found.before)))
         moved = int(changed[np.diag(found.before) == 0].sum())
     else:
         values, moved = relative / n, int(zeros.sum())
     if not np.isfinite(values).all():
-        near = listed(name for name, value in zip(names, values, strict=True) if not np.isfinite(value))
-        raise Faults(NAME, spec["table"]).refuse(
+        near = listed(name for name, value in zip(spec.columns, values, strict=True) if not np.isfinite(value))
+        raise spec.refuse(
             f"in {near} values are so near to 0 that their relative change is infinite; measure with scale := 'sd'."
         )
     terms = {"values": (float(values.mean()), moved)} | found.terms()
-    return [*_rows(terms, n, spec["scale"]), _squared_error(squared, (n - 1) * np.diag(found.before), n)]
+    return [*_rows(terms, n, spec.scale), _squared_error(squared, (n - 1) * np.diag(found.before), n)]
 
 
 def _squared_error(squared: Array, total: Array, n: int) -> dict[str, Any]:
@@ -212,13 +238,17 @@ def _rows(terms: dict[str, tuple[float, int] | None], n: int, scale: str) -> Ite
     yield row("information_loss", total, sum(zeros for _, zeros in had.values()), definition)
 
 
+SOLVE = told_udf("ppduck_information_loss", solve, LossSpec, LossTold, rows_type(RESULTS))
 FUNCTION = register(
-    Function(
+    measure(
         NAME,
-        (ORIGINAL, RELEASE, KEY, COMPARED, SCALE),
-        plan,
+        InformationLossCall,
         "How far values, covariances, variances and correlations of a release are from the original's, as shares.",
         "Domingo-Ferrer & Torra 2001; Yancey, Winkler & Creecy 2002",
-        udfs=(Udf(SOLVE, solve, TAKES, GIVES), row_pairs.UDF),
+        choose=choose,
+        answer=answer,
+        results=RESULTS,
+        example="FROM information_loss('customers', 'released', conf=['x1','x2'], key='id')",
+        udfs=(SOLVE,),
     )
 )

@@ -3,42 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter
-from ppduck.call.registry import Function, register
+from ppduck.call.parameters import parameter, parameters
+from ppduck.call.registry import Function, Result, register
 from ppduck.call.roles import FEW_LEVELS, Feature, categories_among, features_of
-from ppduck.call.udf import Udf
+from ppduck.call.spec import Spec
+from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog, Source
 from ppduck.errors import Faults, listed, near_miss, quoted
+from ppduck.pairs.columns import COMPARED, ReleaseCall
+from ppduck.pairs.rows import named
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.values import Array, Moments, folded
 
 NAME = "moments_check"
-COMPARE = "ppduck_compare"
-_SIDE = ["BIGINT", "DOUBLE[]", "DOUBLE[]", "DOUBLE[]"]
-_ROW = (
-    "STRUCT(statistic VARCHAR, column_a VARCHAR, column_b VARCHAR, original DOUBLE, release DOUBLE, difference DOUBLE)"
+RESULTS = (
+    Result("statistic", "VARCHAR", "count, mean, covariance or correlation"),
+    Result("column_a", "VARCHAR", "the column that it is of; NULL of the count"),
+    Result("column_b", "VARCHAR", "the other column of a covariance or correlation"),
+    Result("original", "DOUBLE", "its value in the original"),
+    Result("release", "DOUBLE", "its value in the release"),
+    Result("difference", "DOUBLE", "in standard deviations of the original, or products of two; infinite if unknown"),
 )
-COMPARE_TYPES = (["VARCHAR[]", *_SIDE, *_SIDE], f"{_ROW}[]")
+SIDES = ("original", "release")
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    original, masked = (_source(catalog, given[name]) for name in ("original", "release"))
-    features = _shared(catalog, original, masked, given.get("conf"), given.get("key", []))
+@parameters
+class MomentsCheckCall(ReleaseCall):
+    """Which columns are compared."""
+
+    conf: Sequence[str] | None = COMPARED
+    key: Sequence[str] = parameter(
+        arguments.columns,
+        "the columns that identify a row, whose relations masks do not keep and which are not compared",
+        (),
+    )
+
+
+@dataclass(frozen=True)
+class MomentsSpec(Spec):
+    """How the compared columns are called."""
+
+    labels: list[str]
+
+
+@dataclass(frozen=True)
+class MomentsTold:
+    """Count, centre, and sums and products about it, of either table."""
+
+    original_rows: int
+    original_centre: Array
+    original_sums: Array
+    original_products: Array
+    release_rows: int
+    release_centre: Array
+    release_sums: Array
+    release_products: Array
+
+
+def plan(catalog: Catalog, call: MomentsCheckCall) -> sql.Expr:
+    original, masked = (_source(catalog, each) for each in (call.original, call.release))
+    features = _shared(catalog, original, masked, call.conf, call.key)
     statement = sql.Statement()
-    sides: list[sql.Expr] = []
-    for side, source in (("original", original), ("masked", masked)):
+    told: dict[str, sql.Expr] = {}
+    for side, source in zip(SIDES, (original, masked), strict=True):
         _moments_of(statement, side, source, features)
-        sides += [sql.column(part, f"_pp_{side}") for part in ("n", "centre", "sums", "products")]
-    labels = sql.array((sql.text(feature.label) for feature in features), "VARCHAR")
-    compared = sql.call("unnest", sql.call(COMPARE, labels, *sides))
-    rows = sql.select([sql.named(compared, "row")], '"_pp_original" CROSS JOIN "_pp_masked"')
-    return statement.finish(f'SELECT unnest("row") FROM ({rows})')
+        told |= {name: sql.column(name) for name in MomentsTold.__annotations__ if name.startswith(side)}
+    spec = MomentsSpec(NAME, original.label, [feature.label for feature in features])
+    row = sql.named(sql.call("unnest", COMPARE.asked(spec, told)), "_pp_row")
+    made = sql.query([row], sql.table("_pp_original").cross(sql.table("_pp_release")))
+    own = [sql.named(sql.part(sql.column("_pp_row"), result.name), result.name) for result in RESULTS]
+    return statement.query(sql.query(own, sql.derived(made, "_pp_made")))
 
 
 def _source(catalog: Catalog, given: str) -> Source:
@@ -49,22 +90,22 @@ def _source(catalog: Catalog, given: str) -> Source:
 
 
 def _shared(
-    catalog: Catalog, original: Source, masked: Source, named: list[str] | None, key: list[str]
+    catalog: Catalog, original: Source, masked: Source, conf: Sequence[str] | None, key: Sequence[str]
 ) -> list[Feature]:
     """What is compared: the columns that both have, categories level by level; those of the key only if named."""
     faults = Faults(NAME, original.label)
-    for parameter, names in (("conf", named or []), ("key", key)):
+    for role, names in (("conf", conf or []), ("key", key)):
         for name in names:
             for source in (original, masked):
                 if source.find(name) is None:
                     known = [column.name for column in source.columns or ()]
                     faults.add(
-                        f"{parameter} names {quoted(name)}, which {quoted(source.label)} does not have."
+                        f"{role} names {quoted(name)}, which {quoted(source.label)} does not have."
                         f"{near_miss(name, known)}"
                     )
     faults.raise_if_any()
     keys = {folded(name) for name in key}
-    wanted = {folded(name) for name in named} if named is not None else None
+    wanted = {folded(name) for name in conf} if conf is not None else None
     both = [
         column
         for column in original.columns or ()
@@ -95,52 +136,48 @@ def _shared(
 
 
 def _moments_of(statement: sql.Statement, side: str, source: Source, features: Sequence[Feature]) -> None:
-    """CTEs for one side: a centre, then sums and products about it, over rows without NULL, unless that is a level.
+    """Steps for one side: a centre, then sums and products about it, over rows without NULL, unless that is a level.
 
     Sums are compensated, so that the same rows in another order have the same moments.
     """
-    values = [sql.double(feature.value.copy()) for feature in features]
-    names = [f"_pp_d{i}" for i in range(len(features))]
-    rows = sql.select([sql.named(value, name) for value, name in zip(values, names, strict=True)], source.sql)
-    complete = sql.select([sql.column(name) for name in names], f"({rows})", where=sql.present(map(sql.column, names)))
-    statement.step(f"_pp_{side}_rows", complete, materialized=not source.repeatable)
-    averages = [
-        sql.named(sql.call("coalesce", sql.call("favg", sql.column(name)), sql.number(0)), f"_pp_m{i}")
-        for i, name in enumerate(names)
-    ]
-    statement.step(f"_pp_{side}_centre", sql.select(averages, f'"_pp_{side}_rows"'), materialized=True)
-    deviations = [sql.minus(sql.column(name), sql.column(f"_pp_m{i}")) for i, name in enumerate(names)]
-    centre = sql.array((sql.call("any_value", sql.column(f"_pp_m{i}")) for i in range(len(names))), "DOUBLE")
-    parts = {
-        "n": aggregates.rows(),
-        "centre": centre,
-        "sums": aggregates.sums(deviations, aggregates.COMPENSATED),
-        "products": aggregates.products(deviations, aggregates.COMPENSATED),
+    values = {f"_pp_value{i}": sql.double(feature.value.copy()) for i, feature in enumerate(features)}
+    columns, rows, centre = [sql.column(name) for name in values], f"_pp_{side}_rows", f"_pp_{side}_centre"
+    read = sql.derived(sql.query(named(values), sql.source(source.sql)), "_pp_values")
+    complete = sql.query(columns, read, where=sql.present(columns))
+    statement.step(rows, complete, materialized=not source.repeatable)
+    averages = {
+        f"_pp_mean{i}": sql.call("coalesce", sql.call("favg", column), sql.number(0))
+        for i, column in enumerate(columns)
     }
-    joined = sql.joined(f'"_pp_{side}_rows"', f'"_pp_{side}_centre"', [])
-    statement.step(
-        f"_pp_{side}", sql.select([sql.named(part, name) for name, part in parts.items()], joined), materialized=True
-    )
+    statement.step(centre, sql.query(named(averages), sql.table(rows)), materialized=True)
+    means = [sql.column(name) for name in averages]
+    deviations = [sql.minus(column.copy(), mean) for column, mean in zip(columns, means, strict=True)]
+    parts = {
+        f"{side}_rows": aggregates.rows(),
+        f"{side}_centre": sql.array((sql.call("any_value", mean.copy()) for mean in means), "DOUBLE"),
+        f"{side}_sums": aggregates.sums(deviations, aggregates.COMPENSATED),
+        f"{side}_products": aggregates.products(deviations, aggregates.COMPENSATED),
+    }
+    summed = sql.query(named(parts), sql.table(rows).cross(sql.table(centre)))
+    statement.step(f"_pp_{side}", summed, materialized=True)
 
 
-def compare(
-    labels: Sequence[str],
-    n: int, centre: Sequence[float], sums: Sequence[float], products: Sequence[float],
-    masked_n: int, masked_centre: Sequence[float], masked_sums: Sequence[float], masked_products: Sequence[float],
-) -> list[dict[str, Any]]:  # fmt: skip
+def compare(spec: MomentsSpec, told: MomentsTold) -> list[dict[str, Any]]:
     """Count, means, covariances and correlations of two tables side by side.
 
     Differences are in units of the original's standard deviations, sd for a mean and sd·sd for a
     covariance, so that they can be read without knowing the columns' scales.
     """
+    n, masked_n = told.original_rows, told.release_rows
     rows = [_row("count", None, None, float(n), float(masked_n), 1.0)]
     if min(n, masked_n) > 1:
-        original = Moments.from_sums(n, sums, products)
-        masked = Moments.from_sums(masked_n, masked_sums, masked_products)
+        original = Moments.from_sums(n, told.original_sums, told.original_products)
+        masked = Moments.from_sums(masked_n, told.release_sums, told.release_products)
         # Means are compared about their centres, and these with each other: no digits are lost to a common offset.
-        moved = (np.asarray(masked_centre) - np.asarray(centre)) + (masked.mean - original.mean)
+        centre = told.original_centre
+        moved = (told.release_centre - centre) + (masked.mean - original.mean)
         with np.errstate(all="ignore"):  # what is not finite shows as an infinite difference
-            rows += _compared(labels, np.asarray(centre) + original.mean, moved, original, masked)
+            rows += _compared(spec.labels, centre + original.mean, moved, original, masked)
     return rows
 
 
@@ -184,28 +221,16 @@ def _row(
     }
 
 
+COMPARE = told_udf("ppduck_compare", compare, MomentsSpec, MomentsTold, rows_type(RESULTS))
 FUNCTION = register(
     Function(
         NAME,
-        (
-            Parameter("original", arguments.words, "the table before masking"),
-            Parameter("release", arguments.words, "the table after masking"),
-            Parameter(
-                "conf",
-                arguments.columns,
-                "which columns to compare; by default all that both have, but the key",
-                "NULL",
-            ),
-            Parameter(
-                "key",
-                arguments.columns,
-                "the columns that identify a row, whose relations masks do not keep and which are not compared",
-                "NULL",
-            ),
-        ),
+        MomentsCheckCall,
         plan,
         "Means, covariances and correlations of two tables side by side; differences in units of the original's sd.",
         "",
-        udfs=(Udf(COMPARE, compare, *COMPARE_TYPES, by="values"),),
+        results=RESULTS,
+        example="FROM moments_check('customers', 'released', conf=['x1','x2','s1','s2'])",
+        udfs=(COMPARE,),
     )
 )

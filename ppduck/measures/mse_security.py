@@ -10,29 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ppduck.call.registry import Function, register
-from ppduck.call.udf import Udf
-from ppduck.catalogue.tables import Catalog
-from ppduck.measures._measure import MODEL, PIECES, TAKES, TOLERANCE, pieces_of, planned
+from ppduck.call.registry import Kind, Result, register
+from ppduck.call.udf import rows_type, told_udf
+from ppduck.measures._pieces import PiecesSpec, PiecesTold, ToleratedCall, answered, choose, pieces_of
 from ppduck.measures._prediction import BY, Predicted, predicted
-from ppduck.measures.relation_frame import row_types
-from ppduck.pairs import rows as row_pairs
-from ppduck.pairs.moments import CONF, KEY, NONCONF, ORIGINAL, RELEASE
-from ppduck.values import Array
+from ppduck.pairs.measure import measure
+from ppduck.pairs.rows import Pairs
+from ppduck.query import tree as sql
 
 NAME = "mse_security"
-SOLVE = "ppduck_mse_security"
-COLUMNS = {
-    "column_name": "VARCHAR",
-    "measure": "VARCHAR",
-    "passed": "BOOLEAN",
-    "tolerance": "DOUBLE",  # in the middle, which a narrow terminal leaves out
-    "rows": "BIGINT",
-    "mse": "DOUBLE",
-    "r2": "DOUBLE",
-    "meaning": "VARCHAR",
-}
-GIVES = row_types(COLUMNS)
+RESULTS = (
+    Result("column_name", "VARCHAR", "a conf column, or all of them on average"),
+    Result("measure", "VARCHAR", "which error, or which difference of two"),
+    Result("passed", "BOOLEAN", "whether a difference is within its tolerance; NULL of an error"),
+    # In the middle, which a narrow terminal leaves out.
+    Result("tolerance", "DOUBLE", "what chance makes of so many rows, or what the call allows, as R²"),
+    Result("rows", "BIGINT", "the pairs that it is of"),
+    Result("mse", "DOUBLE", "the mean squared error, or the difference of two"),
+    Result("r2", "DOUBLE", "the same as a share of the column's variance"),
+    Result("meaning", "VARCHAR", "the measure in words"),
+)
 _MEANING = {
     "s": "E[X - E(X|S)]²: what nonconf leaves unknown",
     "sy": "E[X - E(X|S,Y)]²: what nonconf and the release leave unknown",
@@ -40,14 +37,13 @@ _MEANING = {
 }
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    return planned(NAME, catalog, given, SOLVE, COLUMNS)
+def answer(pairs: Pairs, call: ToleratedCall) -> sql.Expr:
+    return answered(pairs, SOLVE, RESULTS, call.model, call.tolerance)
 
 
-def solve(specification: str, _: int, *told: Array | None) -> list[dict[str, Any]]:
-    pieces = pieces_of(specification, *told)
-    found = predicted(pieces)
-    return [row for each in [*found, *_together(found)] for row in _conditions(each, pieces[0].spec["tolerance"])]
+def solve(spec: PiecesSpec, told: PiecesTold) -> list[dict[str, Any]]:
+    found = predicted(pieces_of(spec, told))
+    return [row for each in [*found, *_together(found)] for row in _conditions(each, spec.tolerance)]
 
 
 def _together(found: Sequence[Predicted]) -> Iterator[Predicted]:
@@ -66,12 +62,12 @@ def _conditions(found: Predicted, asked: float | None) -> Iterator[dict[str, Any
     share = 1 / found.variance if found.variance > 0 else 0.0
     for by in BY:
         yield _row(found, f"mse_x_{by}", found.mse[by], found.r2(by), _MEANING[by])
-    for measure, by, meaning in (
+    for difference, by, meaning in (
         ("mse_gain", "sy", "E[X - E(X|S)]² - E[X - E(X|S,Y)]²: what the release adds to nonconf; should be 0"),
         ("mse_excess", "y", "E[X - E(X|S)]² - E[X - E(X|Y)]²: should not be above 0"),
     ):
         missed = found.mse["s"] - found.mse[by]
-        yield _row(found, measure, missed, missed * share, meaning) | {
+        yield _row(found, difference, missed, missed * share, meaning) | {
             "tolerance": tolerance * share,
             "passed": bool(missed <= tolerance),
         }
@@ -84,13 +80,18 @@ def _row(found: Predicted, measure: str, mse: float, r2: float, meaning: str) ->
     }  # fmt: skip
 
 
+SOLVE = told_udf("ppduck_mse_security", solve, PiecesSpec, PiecesTold, rows_type(RESULTS))
 FUNCTION = register(
-    Function(
+    measure(
         NAME,
-        (ORIGINAL, RELEASE, CONF, KEY, NONCONF, MODEL, PIECES, TOLERANCE),
-        plan,
+        ToleratedCall,
         "Errors and R² of predicting conf from nonconf, from the release and from both; whether the release adds any.",
         "Al-Ahmadi 2006, (5.1), (5.2), (5.5)",
-        udfs=(Udf(SOLVE, solve, TAKES, GIVES), row_pairs.UDF),
+        kind=Kind.CHECK,
+        choose=choose,
+        answer=answer,
+        results=RESULTS,
+        example="FROM mse_security('customers', 'released', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
+        udfs=(SOLVE,),
     )
 )

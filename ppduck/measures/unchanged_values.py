@@ -8,69 +8,105 @@ so that a NULL elsewhere hides nothing.
 
 from __future__ import annotations
 
-from typing import Any
+from sqlglot import exp
 
-from ppduck.call.registry import Function, register
-from ppduck.catalogue.tables import Catalog
+from ppduck.call.registry import Kind, Result, register
 from ppduck.kernels.prediction import CHANCE, ROUNDING
 from ppduck.libraries import stats
-from ppduck.pairs import rows as row_pairs
-from ppduck.pairs.moments import COMPARED, KEY, ORIGINAL, RELEASE, Pairs
+from ppduck.pairs.columns import Compared, ComparedCall
+from ppduck.pairs.measure import measure
+from ppduck.pairs.rows import CHECK, MATCHED, PAIRS, Pairs, named
+from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
 NAME = "unchanged_values"
 MEANING = "values equal to their original; excess, what chance does not explain, should be 0; lower is safer"
+RESULTS = (
+    Result("column_name", "VARCHAR", "a column"),
+    Result("passed", "BOOLEAN", "whether the excess is within its tolerance; NULL where no pair has both values"),
+    Result("excess", "DOUBLE", "the share of values left as they were, beyond what chance makes equal: Cohen's kappa"),
+    Result("tolerance", "DOUBLE", "what chance makes of so many rows"),
+    Result("unchanged", "BIGINT", "how many values are equal to their original"),
+    Result("share", "DOUBLE", "the same as a share"),
+    Result("chance_share", "DOUBLE", "the share that would be equal if masked values were dealt out at random"),
+    Result("rows", "BIGINT", "the pairs in which neither value is NULL"),
+    Result("left_out", "BIGINT", "the pairs in which one is"),
+    Result("meaning", "VARCHAR", "the figures in words"),
+)
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    pairs = Pairs(NAME, catalog, given)
-    pairs.use_columns(categories=True)
-    pairs.faults.raise_if_any()
+def choose(columns: Compared, call: ComparedCall) -> None:
+    columns.use_columns(call.conf, categories=True)
+
+
+def answer(pairs: Pairs, call: ComparedCall) -> sql.Expr:
     statement = pairs.statement(materialized=True)
-    pairs.told(statement, {})
+    pairs.aggregate(statement, {})
     pairs.check(statement)
-    compared = [(column.name, f"_pp_x{j}", f"_pp_y{j}") for j, column in enumerate(pairs.numbers)]
-    compared += [(column.name, f"_pp_a{j}", f"_pp_b{j}") for j, column in enumerate(pairs.categories)]
-    rows = [_row(place, *names) for place, names in enumerate(compared)]
-    return statement.finish(
-        'SELECT "column_name", "excess" <= "tolerance" AS "passed", "excess", "tolerance", "unchanged", "share", '
-        f'"chance_share", "rows", "left_out", {sql.render(sql.text(MEANING))} AS "meaning" '
-        f'FROM (SELECT *, {_EXCESS} AS "excess", {_tolerance()} AS "tolerance" FROM ({" UNION ALL ".join(rows)})) '
-        'ORDER BY "_pp_place"'
+    of = pairs.columns
+    compared = [(column.name, f"_pp_x{j}", f"_pp_y{j}") for j, column in enumerate(of.numbers)]
+    compared += [(column.name, f"_pp_a{j}", f"_pp_b{j}") for j, column in enumerate(of.categories)]
+    every = sql.union_all([_figures(place, *names) for place, names in enumerate(compared)])
+    judged = sql.query([exp.Star(), *named(_judgement())], sql.derived(every, "_pp_figures"))
+    passed = {"passed": sql.column("excess") <= sql.column("tolerance"), "meaning": sql.text(MEANING)}
+    columns = {result.name: passed.get(result.name, sql.column(result.name)) for result in RESULTS}
+    return statement.query(
+        sql.query(named(columns), sql.derived(judged, "_pp_judged"), order=[sql.column("_pp_place")])
     )
 
 
-# What is equal without fail tells nothing: where chance makes all equal there is no excess.
-_EXCESS = 'CASE WHEN "chance_share" < 1 THEN ("share" - "chance_share") / (1 - "chance_share") ELSE 0 END'
+def _judgement() -> dict[str, sql.Expr]:
+    """What is equal without fail tells nothing: where chance makes all equal there is no excess."""
+    share, chance, rows = (sql.column(name) for name in ("share", "chance_share", "rows"))
+    left, some = sql.number(1) - chance, chance < sql.number(1)
+    spread = sql.call("sqrt", chance / left / rows)
+    allowed = sql.double(sql.number(float(stats.norm.isf(CHANCE)))) * spread
+    zero = sql.number(0)
+    return {
+        "excess": sql.cases((some, (share - chance) / left), otherwise=zero),
+        "tolerance": sql.cases((some.copy(), allowed), otherwise=zero.copy()) + sql.double(sql.number(ROUNDING)),
+    }
 
 
-def _tolerance() -> str:
-    return (
-        f'CASE WHEN "chance_share" < 1 THEN {float(stats.norm.isf(CHANCE))!r}::DOUBLE * '
-        f'sqrt("chance_share" / (1 - "chance_share") / "rows") ELSE 0 END + {ROUNDING!r}::DOUBLE'
-    )
-
-
-def _row(place: int, name: str, before: str, after: str) -> str:
+def _figures(place: int, name: str, before: str, after: str) -> sql.Expr:
     """The figures of one column; NULL where no pair has both values."""
-    both = f'(SELECT "{before}" AS x, "{after}" AS y FROM "_pp_pairs" WHERE x IS NOT NULL AND y IS NOT NULL)'
-    sides = (f"(SELECT {side} AS v, count(*) AS c_{side} FROM {both} GROUP BY v)" for side in "xy")
-    met = f"(SELECT coalesce(sum(c_x::DOUBLE * c_y), 0) AS met FROM {' JOIN '.join(sides)} USING (v))"
-    counted = f"(SELECT count(*) AS n, count(*) FILTER (x = y) AS same FROM {both})"
-    return (
-        f'SELECT {place} AS "_pp_place", {sql.render(sql.text(name))} AS "column_name", same AS "unchanged", '
-        'same / nullif(n, 0) AS "share", met / nullif(n, 0) / nullif(n, 0) AS "chance_share", n AS "rows", '
-        f'"_pp_matched" - n AS "left_out" FROM {counted} CROSS JOIN {met} CROSS JOIN "_pp_check"'
-    )
+    value, x, y = (sql.column(each) for each in ("_pp_value", before, after))
+    both = sql.query([x, y], sql.table(PAIRS), where=sql.present([x, y]))
+    sides = []
+    for side, count in ((before, "_pp_times_before"), (after, "_pp_times_after")):
+        own = {"_pp_value": sql.column(side), count: aggregates.rows()}
+        times = sql.query(named(own), sql.derived(both.copy(), "_pp_both"), group=[sql.column(side)])
+        sides.append(sql.derived(times, f"{count}_of"))
+    met = sql.double(sql.column("_pp_times_before")) * sql.column("_pp_times_after")
+    by_chance = {"_pp_met": sql.call("coalesce", sql.call("sum", met), sql.number(0))}
+    chance = sql.query(named(by_chance), sides[0].using(sides[1], [value.name]))
+    counts = {"_pp_rows": aggregates.rows(), "_pp_same": sql.only(aggregates.rows(), x.eq(y))}
+    counted = sql.query(named(counts), sql.derived(both.copy(), "_pp_both"))
+    n, same = sql.column("_pp_rows"), sql.column("_pp_same")
+    some = sql.call("nullif", n, sql.number(0))
+    columns = {
+        "_pp_place": sql.number(place),
+        "column_name": sql.text(name),
+        "unchanged": same,
+        "share": same / some,
+        "chance_share": sql.column("_pp_met") / some / some,
+        "rows": n,
+        "left_out": sql.column(MATCHED) - n,
+    }
+    rows = sql.derived(counted, "_pp_counted").cross(sql.derived(chance, "_pp_chance")).cross(sql.table(CHECK))
+    return sql.query(named(columns), rows)
 
 
 FUNCTION = register(
-    Function(
+    measure(
         NAME,
-        (ORIGINAL, RELEASE, KEY, COMPARED),
-        plan,
+        ComparedCall,
         "How many values of each column are their originals, beyond what chance makes equal; NULLs hide nothing.",
         "Cohen 1960, for the excess",
-        udfs=(row_pairs.UDF,),
+        kind=Kind.CHECK,
+        choose=choose,
+        answer=answer,
+        results=RESULTS,
+        example="FROM unchanged_values('customers', 'released', conf=['x1','x2'], key='id')",
     )
 )

@@ -8,38 +8,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from ppduck.call.registry import Function, register
-from ppduck.call.udf import Udf
-from ppduck.catalogue.tables import Catalog
+from ppduck.call.registry import Result, register
+from ppduck.call.udf import rows_type, told_udf
 from ppduck.kernels.prediction import ROUNDING
-from ppduck.measures._measure import MODEL, PIECES, TAKES, pieces_of, planned
+from ppduck.measures._pieces import PiecesCall, PiecesSpec, PiecesTold, answered, choose, pieces_of
 from ppduck.measures._prediction import Predicted, predicted
-from ppduck.measures.relation_frame import row_types
-from ppduck.pairs import rows as row_pairs
-from ppduck.pairs.moments import CONF, KEY, NONCONF, ORIGINAL, RELEASE
-from ppduck.values import Array
+from ppduck.pairs.measure import measure
+from ppduck.pairs.rows import Pairs
+from ppduck.query import tree as sql
 
 NAME = "value_disclosure"
-SOLVE = "ppduck_value_disclosure"
-COLUMNS = {
-    "column_name": "VARCHAR",
-    "gain": "DOUBLE",
-    "tolerance": "DOUBLE",
-    "r2_s": "DOUBLE",
-    "r2_y": "DOUBLE",
-    "r2_sy": "DOUBLE",
-    "rows": "BIGINT",
-    "meaning": "VARCHAR",
-}
-GIVES = row_types(COLUMNS)
+RESULTS = (
+    Result("column_name", "VARCHAR", "a conf column"),
+    Result("gain", "DOUBLE", "r2_sy - r2_s: what the release adds; should be 0 but for the tolerance"),
+    Result("tolerance", "DOUBLE", "what chance makes of so many rows"),
+    Result("r2_s", "DOUBLE", "the share of its variance that nonconf predicts"),
+    Result("r2_y", "DOUBLE", "the share that the released columns predict"),
+    Result("r2_sy", "DOUBLE", "the share that both predict together"),
+    Result("rows", "BIGINT", "the pairs that it is of"),
+    Result("meaning", "VARCHAR", "the figures in words"),
+)
 
 
-def plan(catalog: Catalog, given: dict[str, Any]) -> str:
-    return planned(NAME, catalog, given, SOLVE, COLUMNS)
+def answer(pairs: Pairs, call: PiecesCall) -> sql.Expr:
+    return answered(pairs, SOLVE, RESULTS, call.model)
 
 
-def solve(specification: str, _: int, *told: Array | None) -> list[dict[str, Any]]:
-    return [_row(found) for found in predicted(pieces_of(specification, *told))]
+def solve(spec: PiecesSpec, told: PiecesTold) -> list[dict[str, Any]]:
+    return [_row(found) for found in predicted(pieces_of(spec, told))]
 
 
 def _row(found: Predicted) -> dict[str, Any]:
@@ -58,13 +54,17 @@ def _row(found: Predicted) -> dict[str, Any]:
     }
 
 
+SOLVE = told_udf("ppduck_value_disclosure", solve, PiecesSpec, PiecesTold, rows_type(RESULTS))
 FUNCTION = register(
-    Function(
+    measure(
         NAME,
-        (ORIGINAL, RELEASE, CONF, KEY, NONCONF, MODEL, PIECES),
-        plan,
+        PiecesCall,
         "The share of each conf column that can be predicted from nonconf, from its masked values, and from both.",
         "Sarathy & Muralidhar 2002; Al-Ahmadi 2006, (5.5)",
-        udfs=(Udf(SOLVE, solve, TAKES, GIVES), row_pairs.UDF),
+        choose=choose,
+        answer=answer,
+        results=RESULTS,
+        example="FROM value_disclosure('customers', 'released', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
+        udfs=(SOLVE,),
     )
 )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Protocol
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter
+from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.roles import Feature, categories_among, choose_nonconf, features_of, refuse_overlap, refuse_reserved
 from ppduck.call.roles import resolve_columns as resolve
 from ppduck.catalogue.rehearsal import may_fail, rehearse
@@ -21,43 +22,81 @@ from ppduck.query import tree as sql
 from ppduck.query.whole_names import foreign
 from ppduck.values import folded
 
-ORIGINAL = Parameter("original", arguments.words, "the table before masking")
-RELEASE = Parameter("release", arguments.words, "the table after masking")
-CONF = Parameter("conf", arguments.columns, "the confidential columns, numeric, which both tables have")
-NONCONF = Parameter(
-    "nonconf",
-    arguments.columns,
-    "what else an intruder sees; by default what both tables have beside conf and key",
-    "NULL",
+ORIGINAL = parameter(arguments.words, "the table before masking")
+RELEASE = parameter(arguments.words, "the table after masking")
+CONF = parameter(arguments.columns, "the confidential columns, numeric, which both tables have")
+NONCONF = parameter(
+    arguments.columns, "what else an intruder sees; by default what both tables have beside conf and key", None
 )
-KEY = Parameter(
-    "key", arguments.columns, "the columns that identify a row in both tables: rows are matched by them only"
-)
-COMPARED = Parameter(
-    "conf", arguments.columns, "which columns to compare; by default all that both have, but the key", "NULL"
-)
+KEY = parameter(arguments.columns, "the columns that identify a row in both tables: rows are matched by them only")
+COMPARED = parameter(arguments.columns, "which columns to compare; by default all that both have, but the key", None)
+
+
+@parameters
+class ReleaseCall(Call):
+    """A table and what was released of it."""
+
+    original: str = ORIGINAL
+    release: str = RELEASE
+
+
+@parameters
+class ConfCall(ReleaseCall):
+    """Of some confidential columns."""
+
+    conf: Sequence[str] = CONF
+    key: Sequence[str] = KEY
+
+
+@parameters
+class ComparedCall(ReleaseCall):
+    """Of some columns, or of all that both tables have."""
+
+    key: Sequence[str] = KEY
+    conf: Sequence[str] | None = COMPARED
+
+
+class Keyed(Protocol):
+    """What a call says of two tables that are matched row by row."""
+
+    @property
+    def original(self) -> str: ...
+    @property
+    def release(self) -> str: ...
+    @property
+    def key(self) -> Sequence[str]: ...
 
 
 class Compared:
     """The two tables of one call, their key, and the columns that are compared."""
 
-    def __init__(self, function: str, catalog: Catalog, given: dict[str, Any]) -> None:
-        self.function, self.catalog, self.given = function, catalog, given
-        self.original, self.masked = (self._seen(given[name]) for name in ("original", "release"))
+    def __init__(self, function: str, catalog: Catalog, call: Keyed) -> None:
+        self.function, self.catalog = function, catalog
+        self.original, self.masked = (self._seen(each) for each in (call.original, call.release))
         self.faults = Faults(function, self.original.label)
         refuse_reserved(self.faults, self.original)
         refuse_reserved(self.faults, self.masked)
-        self.key = self.in_both("key", given["key"])
-        if not given["key"]:
+        self.key = self.in_both("key", call.key)
+        if not call.key:
             self.faults.add("key is empty; name the columns that identify a row, such as key := 'id'.")
         self.faults.raise_if_any()
         self.numbers: list[Column] = []
         self.categories: list[Column] = []
         self.features: list[Feature] = []
         self.inputs: list[tuple[Feature, Feature]] = []
+        self.carried: list[tuple[Column, Column]] = []  # of either table, which need not be there
         self.levels: dict[str, list[str]] = {}
         self.pieces: list[sql.Expr] = []
         self._piece_texts: list[str] = []
+
+    def part(
+        self, function: str, *, numbers: Sequence[Column], categories: Sequence[Column], features: Sequence[Feature]
+    ) -> Compared:
+        """The same tables for another function, with some of the columns that were chosen here."""
+        found = copy(self)
+        found.function, found.faults = function, Faults(function, self.original.label)
+        found.numbers, found.categories, found.features = list(numbers), list(categories), list(features)
+        return found
 
     def _seen(self, given: str) -> Source:
         source = self.catalog.source(self.function, given)
@@ -74,15 +113,19 @@ class Compared:
                 kept.append(column)
                 continue
             known = [each.name for each in self.masked.columns or ()]
+            remedy = (
+                " Rows are matched by it: a mask leaves it where it is not dropped, anatomy_mask by keep := […]."
+                if parameter == "key"
+                else ""
+            )
             self.faults.add(
                 f"{parameter} names column {quoted(column.name)}, which {quoted(self.masked.label)} does not have."
-                f"{near_miss(column.name, known)} Its columns: {listed(known)}."
+                f"{near_miss(column.name, known)} Its columns: {listed(known)}.{remedy}"
             )
         return kept
 
-    def use_numbers(self, parameter: str) -> None:
+    def use_numbers(self, parameter: str, names: Sequence[str]) -> None:
         """The columns that a parameter names, which must be numbers in both tables."""
-        names = self.given[parameter]
         if not names:
             self.faults.add(f"{parameter} is empty; name at least one column, such as {parameter} := ['x1'].")
         self.numbers = self.in_both(parameter, names)
@@ -96,19 +139,18 @@ class Compared:
                     )
         refuse_overlap(self.faults, {"key": self.key, parameter: self.numbers}, "key")
 
-    def use_conf(self) -> None:
+    def use_conf(self, names: Sequence[str]) -> None:
         """The confidential columns: those that are numbers in both tables, and those that are categories in both."""
-        if not self.given["conf"]:
+        if not names:
             self.faults.add("conf is empty; name at least one column, such as conf := ['x1'].")
-        found = self.in_both("conf", self.given["conf"])
+        found = self.in_both("conf", names)
         self._sort_out(found, categories=True)
         refuse_overlap(self.faults, {"key": self.key, "conf": found}, "key")
 
-    def use_columns(self, *, categories: bool) -> None:
+    def use_columns(self, named: Sequence[str] | None, *, categories: bool) -> None:
         """The columns to compare, named or all that both tables have; ``categories`` says whether texts count too."""
-        named = self.given.get("conf")
         if named is not None and not categories:
-            self.use_numbers("conf")
+            self.use_numbers("conf", named)
             return
         keys = {folded(column.name) for column in self.key}
         if named is None:
@@ -138,11 +180,9 @@ class Compared:
             elif categories:
                 self.categories.append(column)
 
-    def use_nonconf(self) -> None:
+    def use_nonconf(self, names: Sequence[str] | None) -> None:
         """What an intruder sees beside the masked columns, as features of a regression."""
-        named = (
-            resolve(self.faults, self.original, "nonconf", self.given["nonconf"]) if "nonconf" in self.given else None
-        )
+        named = None if names is None else resolve(self.faults, self.original, "nonconf", names)
         conf = [*self.numbers, *self.categories]
         refuse_overlap(self.faults, {"conf": conf, "nonconf": named or []}, "conf")
         taken = {folded(column.name) for column in [*conf, *self.key]}
@@ -152,14 +192,14 @@ class Compared:
         null_levels = self.catalog.with_null(self.original, categories_among(chosen, self.levels))
         self.features = [feature for column in chosen for feature in features_of(column, self.levels, null_levels)]
 
-    def use_inputs(self, parameter: str, beside: str) -> None:
+    def use_inputs(self, parameter: str, names: Sequence[str] | None, beside: str) -> None:
         """What a model of either table reads: numbers, booleans, and the original's levels of categories.
 
         ``beside`` is the parameter that the numbers come from, which cannot be inputs too.
         """
         named, free = None, list[Column]()
-        if parameter in self.given:
-            named = self.in_both(parameter, self.given[parameter])
+        if names is not None:
+            named = self.in_both(parameter, names)
             refuse_overlap(self.faults, {beside: self.numbers, parameter: named}, beside)
         else:
             taken = {folded(column.name) for column in [*self.numbers, *self.key]}
@@ -187,9 +227,14 @@ class Compared:
         numbers, categories = ([flag(c) for c in (column, other)] for flag in (_is_number, _is_category))
         return all(numbers) or all(categories) or (not any(numbers) and not any(categories))
 
-    def use_pieces(self) -> None:
+    def carry(self, before: Column, after: Column) -> int:
+        """A column of each table that stands beside what is compared, as text; its place among them."""
+        self.carried.append((before, after))
+        return len(self.carried) - 1
+
+    def use_pieces(self, conditions: Sequence[str]) -> None:
         """Conditions that part the rows; the first that holds counts, and what is left is a piece of its own."""
-        for text in self.given.get("pieces", []):
+        for text in conditions:
             try:
                 parsed = sqlglot.parse_one(f"SELECT 1 WHERE ({text}\n)", dialect="duckdb")
                 where = parsed.args["where"].this if isinstance(parsed, exp.Select) else None
@@ -205,19 +250,18 @@ class Compared:
                         f"pieces names column {quoted(column.name)}, which does not exist."
                         f"{near_miss(column.name, known)}"
                     )
+            # Text that the user wrote stays as it is.
             self.pieces.append(exp.paren(sql.raw(foreign(sql.render(where))), copy=False))
             self._piece_texts.append(text.strip())
         if may_fail(self.pieces):
             self.faults.raise_if_any()
-            parted = sql.select([sql.call("max", self.part())], self.original.sql)
-            rehearse(self.catalog.reader, self.faults, "pieces", parted)
+            parted = sql.query([sql.call("max", self.piece())], sql.source(self.original.sql))
+            rehearse(self.catalog.reader, self.faults, "pieces", sql.render(parted))
 
-    def part(self) -> sql.Expr:
+    def piece(self) -> sql.Expr:
         """The number of a row's piece."""
-        part = exp.Case()
-        for i, condition in enumerate(self.pieces):
-            part = part.when(condition.copy(), sql.number(i))
-        return part.else_(sql.number(len(self.pieces)))
+        numbered = [(condition.copy(), sql.number(i)) for i, condition in enumerate(self.pieces)]
+        return sql.cases(*numbered, otherwise=sql.number(len(self.pieces)))
 
     @property
     def piece_labels(self) -> list[str | None]:
@@ -239,4 +283,4 @@ def _known(feature: Feature, levels: dict[str, list[str]]) -> Feature:
         return feature
     value = sql.cast(sql.column(feature.column), "VARCHAR")
     known = exp.In(this=value, expressions=[sql.text(level) for level in levels[feature.column]])
-    return replace(feature, value=exp.Case().when(known, feature.value))
+    return replace(feature, value=sql.cases((known, feature.value)))

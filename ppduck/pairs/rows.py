@@ -1,93 +1,196 @@
 """Two tables matched row by row: the original and its release, joined by key within one statement.
 
-Whatever is measured reads the rows of ``_pp_pairs``: features of nonconf ``_pp_s0…``, numbers before and after
-``_pp_x0…``, ``_pp_y0…``, categories before and after ``_pp_a0…``, ``_pp_b0…``. ``_pp_piece`` is the part of the data
-that a pair belongs to, NULL where one of its values is.
+Whatever is measured reads the rows of ``_pp_pairs``: the key ``_pp_k0…`` and its hash ``_pp_hash``, features of nonconf
+``_pp_s0…``, numbers before and after ``_pp_x0…``, ``_pp_y0…``, categories before and after ``_pp_a0…``, ``_pp_b0…``.
+``_pp_piece`` is the part of the data that a pair belongs to, NULL where one of its values is.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from ppduck import interrupts
+from ppduck.call.registry import Result
 from ppduck.call.roles import Feature, numeric
-from ppduck.call.udf import Udf
+from ppduck.call.spec import Spec
+from ppduck.call.udf import Udf, told_udf
 from ppduck.catalogue.tables import Column, Source
-from ppduck.errors import Faults, listed, quoted
+from ppduck.errors import listed, quoted
 from ppduck.pairs.columns import Compared
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
-MATCH = "ppduck_matched"
 LOOK = 1_000  # rows that a first look is at
-UNLESS_ALIGNED = ' CROSS JOIN "_pp_aligned" WHERE NOT "_pp_all"'
-SAMPLED = 'flatten(list("_pp_sample" ORDER BY "_pp_piece"))'
+SIDES = ORIGINAL, MASKED = "_pp_original", "_pp_masked"
+PAIRS, SHARED = "_pp_pairs", "_pp_shared_pairs"
+PIECE, HASH = "_pp_piece", "_pp_hash"
+PIECES = "_pp_pieces"  # the step with aggregates of each piece
+COUNT = "_pp_count"  # the pairs of a piece
+CHECK, MATCHED = "_pp_check", "_pp_matched"  # the step that refuses pairs, and their number where it does not
+SAMPLED, SAMPLE = "_pp_sampled", "_pp_sample"  # some pairs of each piece
 
 
-class Matching(Compared):
-    """The rows of one call, and the steps of its statement that match them."""
+@dataclass(frozen=True)
+class PairSpec(Spec):
+    """The names of what is compared."""
 
-    _looks_aligned = False
+    release: str
+    key: list[str]
+    columns: list[str]
+    categories: list[str]
+    features: list[str]
+    pieces: list[str | None]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many rows and pairs there are; where they do not fit, how many rows are alone and how many keys twice."""
+
+    original: int
+    release: int
+    pairs: int
+    same: bool
+    original_alone: int
+    release_alone: int
+    original_twice: int
+    release_twice: int
+
+
+@dataclass(frozen=True)
+class Told:
+    """What every measure is told of the pairs: their number, once they were found to match."""
+
+    pairs: int
+
+
+AnySpec = TypeVar("AnySpec", bound=PairSpec)
+
+
+@dataclass(frozen=True)
+class OnlyIf:
+    """Rows are read only if a step of one row, or none, lets them: ``where`` is a condition on it."""
+
+    step: str
+    where: sql.Expr | None = None
+
+    def of(self, side: str) -> tuple[sql.Rows, list[sql.Expr]]:
+        rows = sql.table(side).cross(sql.table(self.step))
+        return rows, [] if self.where is None else [self.where.copy()]
+
+
+ALIGNED, ALL = "_pp_aligned", "_pp_all"  # the sums of rows side by side, and whether they are the pairs
+UNLESS_ALIGNED = OnlyIf(ALIGNED, sql.column(ALL).not_())
+
+
+class Pairs:
+    """The rows of one call, and the steps of its statement that match them.
+
+    Those ``within`` another statement were matched and checked by that one, and read its pairs.
+    """
+
+    def __init__(self, columns: Compared, within: sql.Statement | None = None) -> None:
+        self.columns = columns
+        self.within = within
+        self.looks_aligned = False
 
     def statement(self, *, materialized: bool = False) -> sql.Statement:
         """Steps up to the pairs; they are kept where they are ``materialized``, as for readers that come twice."""
         statement = sql.Statement()
-        self._sides(statement)
-        self._match(statement, materialized=materialized)
+        self.match(statement, materialized=materialized)
         return statement
 
-    def _match(self, statement: sql.Statement, *, materialized: bool = False, unless: str = "") -> None:
-        """``_pp_pairs``; a key of few values would make more of them than can be counted, and makes none."""
-        digest = sql.render(_hash([sql.column(name) for name in self.key_names]))
-        rows = f'"_pp_original"{unless}'
-        few = f"count(*) > {LOOK} AND approx_count_distinct({digest}) < 0.5 * count(*)"
-        statement.step("_pp_keyed", f'SELECT {few} AS "_pp_repeated" FROM {rows}', materialized=True)
-        statement.step("_pp_pairs", self._matched(unless), materialized=materialized)
+    def match(self, statement: sql.Statement, *, materialized: bool = False) -> None:
+        if self.within is not None:
+            statement.step(PAIRS, self._of_shared(), materialized=False)
+            return
+        self.sides(statement)
+        self.join(statement, materialized=materialized)
 
-    def _matched(self, only_if: str) -> str:
-        """The pairs, if a condition that is joined to both sides holds."""
-        condition = f'{" AND " if " WHERE " in only_if else " WHERE "}NOT (SELECT "_pp_repeated" FROM "_pp_keyed")'
-        original = f'(SELECT "_pp_original".* FROM "_pp_original"{only_if}{condition}) AS "_pp_original"'
-        masked = f'(SELECT "_pp_masked".* FROM "_pp_masked"{only_if}) AS "_pp_masked"'
-        return self._pairs(original, masked)
+    def share(self, statement: sql.Statement) -> None:
+        """Steps up to the check, for statements within this one; the pairs have this one's piece too."""
+        self.sides(statement)
+        self.join(statement, step=SHARED, materialized=True)
+        self.aggregate(statement, {}, sql.table(SHARED))
+        self.check(statement)
 
-    def _sides(self, statement: sql.Statement) -> None:
+    def _of_shared(self) -> sql.Expr:
+        own = [*self.key_names, *self.value_names, *self.category_names, HASH]
+        return sql.query([*map(sql.column, own), sql.named(self._piece(), PIECE)], sql.table(SHARED))
+
+    def join(
+        self, statement: sql.Statement, *, step: str = PAIRS, materialized: bool = False, unless: OnlyIf | None = None
+    ) -> None:
+        """The pairs; a key of few values would make more of them than can be counted, and makes none."""
+        digest = _hash([sql.column(name) for name in self.key_names])
+        rows, where = unless.of(ORIGINAL) if unless else (sql.table(ORIGINAL), [])
+        distinct = sql.call("approx_count_distinct", digest)
+        few = (aggregates.rows() > LOOK) & (distinct < sql.number(0.5) * aggregates.rows())
+        look = sql.query([sql.named(few, "_pp_repeated")], rows, where=sql.every(where))
+        statement.step("_pp_key_look", look, materialized=True)
+        statement.step(step, self.joined(unless), materialized=materialized)
+
+    def joined(self, only_if: OnlyIf | None) -> sql.Expr:
+        """A SELECT of the pairs, if what is joined to both sides lets them."""
+        repeated = sql.scalar(sql.query([sql.column("_pp_repeated")], sql.table("_pp_key_look")))
+        sides = []
+        for side, more in ((ORIGINAL, [repeated.not_()]), (MASKED, [])):
+            rows, where = only_if.of(side) if only_if else (sql.table(side), [])
+            read = sql.query([sql.star(side)], rows, where=sql.every([*where, *more]))
+            sides.append(sql.derived(read, side))
+        names = [*self.value_names, *self.category_names]
+        keys = [sql.column(name, ORIGINAL) for name in self.key_names]
+        piece = sql.named(self._piece(), PIECE)
+        carried = map(sql.column, [*self._carried(), *self._carried("_masked")])
+        columns = [*keys, *map(sql.column, names), *carried, piece, sql.named(_hash(keys), HASH)]
+        return sql.query(columns, sides[0].using(sides[1], self.key_names))
+
+    def _piece(self) -> sql.Expr:
+        complete = sql.present(sql.column(name) for name in [*self.value_names, *self.category_names])
+        part = sql.column("_pp_part") if self.columns.pieces else sql.number(0)
+        return part if complete is None else sql.cases((complete, part))
+
+    def sides(self, statement: sql.Statement) -> None:
+        own = self.columns
         for name, source, values in (
-            ("_pp_original", self.original, self._original_values()),
-            ("_pp_masked", self.masked, self._masked_values()),
+            (ORIGINAL, own.original, self.original_values()),
+            (MASKED, own.masked, self.masked_values()),
         ):
-            keys = [sql.named(value, each) for value, each in zip(self._keys(source), self.key_names, strict=True)]
-            statement.step(name, sql.select([*keys, *values], source.sql), materialized=not source.repeatable)
+            keys = [sql.named(key, each) for key, each in zip(self.keys(source), self.key_names, strict=True)]
+            read = sql.query([*keys, *values], sql.source(source.sql))
+            statement.step(name, read, materialized=not source.repeatable)
 
-    def _original_values(self) -> list[sql.Expr]:
-        own = [sql.named(sql.double(feature.value.copy()), f"_pp_s{i}") for i, feature in enumerate(self.features)]
-        own += [sql.named(_number(column), f"_pp_x{j}") for j, column in enumerate(self.numbers)]
-        own += _inputs([feature for feature, _ in self.inputs], "_pp_x", len(self.numbers))
-        own += [sql.named(_text(column), f"_pp_a{j}") for j, column in enumerate(self.categories)]
-        if self.pieces:
-            own.append(sql.named(self.part(), "_pp_part"))
-        return own
+    def original_values(self) -> list[sql.Expr]:
+        of = self.columns
+        own = [sql.named(sql.double(feature.value.copy()), f"_pp_s{i}") for i, feature in enumerate(of.features)]
+        own += [sql.named(_number(column), f"_pp_x{j}") for j, column in enumerate(of.numbers)]
+        own += _inputs([feature for feature, _ in of.inputs], "_pp_x", len(of.numbers))
+        own += [sql.named(_text(column), f"_pp_a{j}") for j, column in enumerate(of.categories)]
+        own += [sql.named(_text(before), name) for (before, _), name in zip(of.carried, self._carried(), strict=True)]
+        return [*own, sql.named(of.piece(), "_pp_part")] if of.pieces else own
 
-    def _masked_values(self) -> list[sql.Expr]:
-        numbers, categories = ([self._of_masked(c) for c in columns] for columns in (self.numbers, self.categories))
+    def masked_values(self) -> list[sql.Expr]:
+        of = self.columns
+        numbers, categories = ([self._of_masked(c) for c in columns] for columns in (of.numbers, of.categories))
         other = [sql.named(_number(column), f"_pp_y{j}") for j, column in enumerate(numbers)]
-        other += _inputs([feature for _, feature in self.inputs], "_pp_y", len(numbers))
-        return [*other, *(sql.named(_text(column), f"_pp_b{j}") for j, column in enumerate(categories))]
+        other += _inputs([feature for _, feature in of.inputs], "_pp_y", len(numbers))
+        other += [sql.named(_text(column), f"_pp_b{j}") for j, column in enumerate(categories)]
+        carried = zip(of.carried, self._carried("_masked"), strict=True)
+        return [*other, *(sql.named(_text(after), name) for (_, after), name in carried)]
 
     def _of_masked(self, column: Column) -> Column:
-        found = self.masked.find(column.name)
+        found = self.columns.masked.find(column.name)
         assert found is not None
         return found
 
-    def _keys(self, source: Source) -> list[sql.Expr]:
+    def keys(self, source: Source) -> list[sql.Expr]:
         """The key's columns; in a type of both where the two tables have them in different ones."""
         found = []
-        for column in self.key:
-            both = [each for side in (self.original, self.masked) if (each := side.find(column.name))]
+        for column in self.columns.key:
+            tables = (self.columns.original, self.columns.masked)
+            both = [each for side in tables if (each := side.find(column.name))]
             own = source.find(column.name)
             assert own is not None
             value = sql.column(own.name)
@@ -100,132 +203,166 @@ class Matching(Compared):
 
     @property
     def key_names(self) -> list[str]:
-        return [f"_pp_k{i}" for i in range(len(self.key))]
+        return [f"_pp_k{i}" for i in range(len(self.columns.key))]
+
+    @property
+    def numbers(self) -> range:
+        """The places of the numbers, inputs behind them."""
+        return range(len(self.columns.numbers) + len(self.columns.inputs))
 
     @property
     def value_names(self) -> list[str]:
         """Features, numbers and inputs before, the same after."""
-        q = range(len(self.numbers) + len(self.inputs))
-        return [*(f"_pp_s{i}" for i in range(len(self.features))), *(f"_pp_x{j}" for j in q), *(f"_pp_y{j}" for j in q)]
+        features = [f"_pp_s{i}" for i in range(len(self.columns.features))]
+        return [*features, *(f"_pp_x{j}" for j in self.numbers), *(f"_pp_y{j}" for j in self.numbers)]
 
     @property
     def category_names(self) -> list[str]:
-        c = range(len(self.categories))
-        return [*(f"_pp_a{j}" for j in c), *(f"_pp_b{j}" for j in c)]
+        places = range(len(self.columns.categories))
+        return [*(f"_pp_a{j}" for j in places), *(f"_pp_b{j}" for j in places)]
 
-    def _pairs(self, original: str, masked: str) -> str:
-        names = [*self.value_names, *self.category_names]
-        complete = sql.present(sql.column(name) for name in names)
-        part = sql.column("_pp_part") if self.pieces else sql.number(0)
-        piece = exp.Case().when(complete, part) if complete is not None else part
-        keys = [sql.column(name, "_pp_original") for name in self.key_names]
-        columns = [*keys, *map(sql.column, names), sql.named(piece, "_pp_piece"), sql.named(_hash(keys), "_pp_key")]
-        return sql.select(columns, f"{original} JOIN {masked} USING ({', '.join(self.key_names)})")
+    def _carried(self, side: str = "") -> list[str]:
+        return [f"_pp_carried{i}{side}" for i in range(len(self.columns.carried))]
 
-    def told(
+    def aggregate(
         self,
         statement: sql.Statement,
-        parts: dict[str, sql.Expr],
-        source: str = '"_pp_pairs"',
-        beside: str = "",
-        step: str = "_pp_told",
+        parts: Mapping[str, sql.Expr],
+        rows: sql.Rows | None = None,
+        *,
+        beside: sql.Expr | None = None,
+        step: str = PIECES,
     ) -> None:
-        """``_pp_told``: aggregates of each piece, the count of its pairs among them."""
-        statement.step(step, aggregated({"_pp_n": aggregates.rows()} | parts, source) + beside, materialized=True)
+        """A step with aggregates of each piece, the count of its pairs among them; other rows may stand ``beside``."""
+        own = of_pieces({COUNT: aggregates.rows(), **parts}, rows or sql.table(PAIRS))
+        statement.step(step, own if beside is None else sql.union_all([own, beside]), materialized=True)
 
     def check(self, statement: sql.Statement) -> None:
-        """``_pp_check``: raises where keys do not match one to one; which is counted in detail only then.
+        """Raises where keys do not match one to one; which is counted in detail only then.
 
         Keys that agree as multisets (their hashes sum to the same) and make as many pairs as rows are unique.
         """
-        keys = ", ".join(self.key_names)
-        digest = sql.render(_hash([sql.column(name) for name in self.key_names]))
-        # Rows that lie side by side are counted already.
-        unless, beside = "", ""
-        if self._looks_aligned:
-            unless, beside = (
-                UNLESS_ALIGNED,
-                ' + (SELECT CASE WHEN "_pp_all" THEN "_pp_n" ELSE 0 END FROM "_pp_aligned")',
-            )
-        counted = " CROSS JOIN ".join(
-            f'(SELECT count(*){beside} AS "_pp_n_{side}", sum({digest}) AS "_pp_d_{side}" FROM "_pp_{side}"{unless})'
-            for side in ("original", "masked")
+        if self.within is not None:
+            return
+        counted = self._side_counts(ORIGINAL).cross(self._side_counts(MASKED))
+        pairs = sql.call("coalesce", sql.call("sum", sql.column(COUNT)), sql.number(0))
+        read = sql.query([sql.named(sql.cast(pairs, "BIGINT"), "_pp_pairs_counted")], sql.table(PIECES))
+        n_original, n_masked, n_pairs, digest, masked_digest = map(
+            sql.column,
+            ("_pp_rows_original", "_pp_rows_masked", "_pp_pairs_counted", "_pp_digest_original", "_pp_digest_masked"),
         )
-        pairs = 'SELECT coalesce(sum("_pp_n"), 0)::BIGINT AS "_pp_n_pairs" FROM "_pp_told"'
-        same = '"_pp_d_original" IS NOT DISTINCT FROM "_pp_d_masked"'
-        bad = f'NOT ("_pp_n_original" = "_pp_n_masked" AND "_pp_n_pairs" = "_pp_n_original" AND {same})'
-        statement.step(
-            "_pp_counts",
-            f'SELECT *, {same} AS "_pp_same", {bad} AS "_pp_bad" FROM {counted} CROSS JOIN ({pairs})',
-            materialized=True,
+        same = exp.NullSafeEQ(this=digest, expression=masked_digest)
+        fits = n_original.eq(n_masked) & n_pairs.eq(n_original) & same
+        columns = [exp.Star(), sql.named(same.copy(), "_pp_same"), sql.named(exp.paren(fits).not_(), "_pp_bad")]
+        counts = sql.query(columns, counted.cross(sql.derived(read, "_pp_counted")))
+        statement.step("_pp_counts", counts, materialized=True)
+        told = {"original": n_original, "release": n_masked, "pairs": n_pairs, "same": sql.column("_pp_same")}
+        told |= {"original_alone": self._alone(ORIGINAL, MASKED), "release_alone": self._alone(MASKED, ORIGINAL)}
+        told |= {"original_twice": self._twice(ORIGINAL), "release_twice": self._twice(MASKED)}
+        asked = MATCH.asked(self.spec(PairSpec), told)
+        statement.step(CHECK, sql.query([sql.named(asked, MATCHED)], sql.table("_pp_counts")), materialized=True)
+
+    def _side_counts(self, side: str) -> sql.Rows:
+        """Rows and a digest of the keys of one table; rows that lie side by side are counted already."""
+        n, rows, where = aggregates.rows(), sql.table(side), list[sql.Expr]()
+        if self.looks_aligned:
+            rows, where = UNLESS_ALIGNED.of(side)
+            beside = sql.cases((sql.column(ALL), sql.column(COUNT)), otherwise=sql.number(0))
+            n = n + sql.scalar(sql.query([beside], sql.table(ALIGNED)))
+        digest = sql.call("sum", _hash([sql.column(name) for name in self.key_names]))
+        columns = {f"_pp_rows{side[3:]}": n, f"_pp_digest{side[3:]}": digest}
+        return sql.derived(sql.query(named(columns), rows, where=sql.every(where)), f"_pp_counts{side[3:]}")
+
+    def _if_bad(self, side: str) -> sql.Rows:
+        rows, where = OnlyIf("_pp_counts", sql.column("_pp_bad")).of(side)
+        keys = [sql.column(name) for name in self.key_names]
+        return sql.derived(sql.query(keys, rows, where=sql.every(where)), side)
+
+    def _alone(self, side: str, other: str) -> sql.Expr:
+        """The rows of a table whose key the other does not have."""
+        rows = self._if_bad(side).using(self._if_bad(other), self.key_names, anti=True)
+        return sql.scalar(sql.query([aggregates.rows()], rows))
+
+    def _twice(self, side: str) -> sql.Expr:
+        """The keys that a table has more than once."""
+        keys = [sql.column(name) for name in self.key_names]
+        count = sql.named(aggregates.rows(), "_pp_times")
+        each = sql.query([count], self._if_bad(side), where=sql.present(keys), group=keys)
+        return sql.scalar(
+            sql.query([aggregates.rows()], sql.derived(each, "_pp_keys"), where=sql.column("_pp_times") > 1)
         )
-        gated = {
-            side: f'(SELECT {keys} FROM "_pp_{side}" CROSS JOIN "_pp_counts" WHERE "_pp_bad")'
-            for side in ("original", "masked")
-        }
-        troubles = []
-        for side, other in (("original", "masked"), ("masked", "original")):
-            troubles.append(f"(SELECT count(*) FROM {gated[side]} ANTI JOIN {gated[other]} USING ({keys}))")
-        for side in ("original", "masked"):
-            present = " AND ".join(f"{name} IS NOT NULL" for name in self.key_names)
-            twice = f"SELECT 1 FROM {gated[side]} WHERE {present} GROUP BY {keys} HAVING count(*) > 1"
-            troubles.append(f"(SELECT count(*) FROM ({twice}))")
-        counts = ", ".join(f'"_pp_{name}"' for name in ("n_original", "n_masked", "n_pairs", "same"))
-        told = sql.render(sql.text(self.specification()))
-        matched = f'SELECT {MATCH}({told}, {counts}, {", ".join(troubles)}) AS "_pp_matched" FROM "_pp_counts"'
-        statement.step("_pp_check", matched, materialized=True)
 
-    def specification(self, **more: Any) -> str:
-        told = {
-            interrupts.ASKING: interrupts.asking(),
-            "function": self.function,
-            "table": self.original.label,
-            "masked": self.masked.label,
-            "key": [column.name for column in self.key],
-            "columns": [column.name for column in self.numbers],
-            "categories": [column.name for column in self.categories],
-            "features": [feature.label for feature in self.features],
-            "pieces": self.piece_labels,
-        }
-        return json.dumps(told | more, sort_keys=True)
+    def spec(self, of: type[AnySpec], **more: Any) -> AnySpec:
+        own = self.columns
+        return of(
+            function=own.function,
+            table=own.original.label,
+            release=own.masked.label,
+            key=[column.name for column in own.key],
+            columns=[column.name for column in own.numbers],
+            categories=[column.name for column in own.categories],
+            features=[feature.label for feature in own.features],
+            pieces=own.piece_labels,
+            **more,
+        )
 
-    def rows(self, statement: sql.Statement, udf: str, told: Sequence[str], columns: Iterable[str], **more: Any) -> str:
+    def answer(
+        self,
+        statement: sql.Statement,
+        udf: Udf,
+        spec: PairSpec,
+        told: Mapping[str, sql.Expr],
+        results: Iterable[Result],
+    ) -> sql.Expr:
         """The rows that a UDF makes of its specification and of ``told``: aggregates over the pieces."""
         self.check(statement)
-        source = '"_pp_told"' + (' LEFT JOIN "_pp_sampled" USING ("_pp_piece")' if SAMPLED in told else "")
-        parts = ", ".join(f'{part} AS "_pp_t{i}"' for i, part in enumerate(told))
-        pieces = f'(SELECT {parts} FROM {source} WHERE "_pp_piece" IS NOT NULL)'
-        # What nothing reads DuckDB does not run: the result hangs on the check.
-        names = [sql.column(f"_pp_t{i}") for i in range(len(told))]
-        asked = sql.call(udf, sql.text(self.specification(**more)), sql.column("_pp_matched"), *names)
-        rows = sql.select([sql.named(sql.call("unnest", asked), "_pp_row")], f'"_pp_check" CROSS JOIN {pieces}')
-        fields = [sql.named(sql.raw(f'"_pp_row".{sql.render(sql.name(name))}'), name) for name in columns]
-        return statement.finish(sql.select(fields, f"({rows})"))
+        whole = sql.derived(whole_of(statement, told), "_pp_whole")
+        return statement.query(unnested(udf, spec, told, whole, results))
 
 
-def matched(
-    specification: str, n: int, masked_n: int, pairs: int, same: bool,
-    alone: int, masked_alone: int, twice: int, masked_twice: int,
-) -> int:  # fmt: skip
+def whole_of(statement: sql.Statement, told: Mapping[str, sql.Expr]) -> sql.Expr:
+    """One row of what is told of all pieces together, as ``_pp_told_…``."""
+    rows = sql.table(PIECES)
+    if statement.has(SAMPLED):
+        rows = rows.using(sql.table(SAMPLED), [PIECE], outer=True)
+    parts = {f"_pp_told_{name}": value for name, value in told.items()}
+    return sql.query(named(parts), rows, where=sql.present([sql.column(PIECE)]))
+
+
+def unnested(udf: Udf, spec: PairSpec, told: Iterable[str], rows: sql.Rows, results: Iterable[Result]) -> sql.Expr:
+    """The rows that a UDF makes of the columns ``_pp_told_…``."""
+    # What nothing reads DuckDB does not run: the result hangs on the check.
+    fields = {"pairs": sql.column(MATCHED)} | {name: sql.column(f"_pp_told_{name}") for name in told}
+    asked = sql.named(sql.call("unnest", udf.asked(spec, fields)), "_pp_row")
+    made = sql.query([asked], sql.table(CHECK).cross(rows))
+    own = [sql.named(sql.part(sql.column("_pp_row"), result.name), result.name) for result in results]
+    return sql.query(own, sql.derived(made, "_pp_made"))
+
+
+def matched(spec: PairSpec, counts: Counts) -> int:
     """The number of pairs, if every row has exactly one partner."""
-    if n == masked_n == pairs and same:
-        return pairs
-    spec = json.loads(specification)
-    original, masked = quoted(spec["table"]), quoted(spec["masked"])
+    if counts.original == counts.release == counts.pairs and counts.same:
+        return counts.pairs
+    original, release = quoted(spec.table), quoted(spec.release)
     found = []
-    if alone:
-        found.append(f"{alone} of the {n} rows of {original} have no partner in {masked}")
-    if masked_alone:
-        found.append(f"{masked_alone} of the {masked_n} rows of {masked} have no partner in {original}")
-    for count, name in ((twice, original), (masked_twice, masked)):
+    if counts.original_alone:
+        found.append(
+            f"{counts.original_alone} of the {counts.original} rows of {original} have no partner in {release}"
+        )
+    if counts.release_alone:
+        found.append(f"{counts.release_alone} of the {counts.release} rows of {release} have no partner in {original}")
+    for count, name in ((counts.original_twice, original), (counts.release_twice, release)):
         if count:
             found.append(f"{count} keys occur more than once in {name}")
     if not found:
         found.append("keys that count as equal are spelt in different ways")
-    raise Faults(spec["function"], spec["table"]).refuse(
-        f"rows are matched by key ({listed(spec['key'])}), and they do not match one to one: {'; '.join(found)}. "
+    raise spec.refuse(
+        f"rows are matched by key ({listed(spec.key)}), and they do not match one to one: {'; '.join(found)}. "
         "Name a key that is unique and never NULL, and compare tables of the same rows, such as '(SELECT … WHERE …)'."
     )
+
+
+MATCH = told_udf("ppduck_matched", matched, PairSpec, Counts, "BIGINT")
 
 
 def _number(column: Column) -> sql.Expr:
@@ -245,13 +382,10 @@ def _hash(keys: Sequence[sql.Expr]) -> sql.Expr:
     return sql.call("hash", *(key.copy() for key in keys))
 
 
-def named(columns: dict[str, sql.Expr]) -> list[sql.Expr]:
-    return [sql.named(value.copy(), name) for name, value in columns.items()]
+def named(columns: Mapping[str, sql.Expr]) -> list[sql.Expr]:
+    return [sql.named(value, name) for name, value in columns.items()]
 
 
-def aggregated(parts: dict[str, sql.Expr], source: str) -> str:
+def of_pieces(parts: Mapping[str, sql.Expr], rows: sql.Rows) -> sql.Expr:
     """Aggregates of each piece."""
-    return sql.select([sql.column("_pp_piece"), *named(parts)], source, group=[sql.column("_pp_piece")])
-
-
-UDF = Udf(MATCH, matched, ("VARCHAR", *("BIGINT",) * 3, "BOOLEAN", *("BIGINT",) * 4), "BIGINT")
+    return sql.query([sql.column(PIECE), *named(parts)], rows, group=[sql.column(PIECE)])

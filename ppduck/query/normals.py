@@ -46,8 +46,8 @@ def _item(words: sql.Expr, position: int) -> sql.Expr:
 
 def _normal(word: sql.Expr, half: int) -> sql.Expr:
     """sqrt(-2 ln u1)·cos(2π u2), or its sine, with u1 and u2 inside (0, 1)."""
-    high = exp.paren(exp.BitwiseRightShift(this=word.copy(), expression=sql.number(32)))
-    low = exp.paren(exp.BitwiseAnd(this=word.copy(), expression=sql.number(0xFFFFFFFF)))
+    high = sql.paren(exp.BitwiseRightShift(this=word.copy(), expression=sql.number(32)))
+    low = sql.paren(exp.BitwiseAnd(this=word.copy(), expression=sql.number(0xFFFFFFFF)))
     radius = sql.call("sqrt", _scaled_log(high))
     angle = exp.Mul(this=_inside(low), expression=sql.number(2 * math.pi * 2.0**-32))
     return exp.Mul(this=radius, expression=sql.call("sin" if half else "cos", angle))
@@ -59,7 +59,7 @@ def _scaled_log(bits: sql.Expr) -> sql.Expr:
 
 
 def _inside(bits: sql.Expr) -> sql.Expr:
-    return exp.paren(exp.Add(this=sql.double(bits), expression=sql.number(0.5)))
+    return sql.paren(exp.Add(this=sql.double(bits), expression=sql.number(0.5)))
 
 
 # Wichura's rational approximations (AS 241): near the middle, in the tails, and far out; numerators and denominators
@@ -114,7 +114,7 @@ def with_scores(rows: sql.Expr, shares: Mapping[str, str]) -> sql.Expr:
 
 def _ratio(times: sql.Expr, coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: sql.Expr) -> sql.Expr:
     """times · numerator(x) / denominator(x)"""
-    above, below = (exp.paren(_horner(each, x)) for each in coefficients)
+    above, below = (sql.paren(_horner(each, x)) for each in coefficients)
     return exp.Div(this=exp.Mul(this=times.copy(), expression=above), expression=below)
 
 
@@ -122,5 +122,5 @@ def _horner(coefficients: tuple[float, ...], x: sql.Expr) -> sql.Expr:
     first, *rest = (sql.double(sql.number(each)) for each in coefficients)
     found: sql.Expr = first
     for each in rest:
-        found = exp.Add(this=exp.Mul(this=exp.paren(found), expression=x.copy()), expression=each)
+        found = exp.Add(this=exp.Mul(this=sql.paren(found), expression=x.copy()), expression=each)
     return found

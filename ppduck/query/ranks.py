@@ -43,8 +43,8 @@ def share(values: sql.Expr, rows: sql.Expr) -> sql.Expr:
     """
     below, n = sql.double(sql.column(BELOW)), values
     upto = exp.Mul(this=sql.column(UPTO), expression=rows)
-    both = exp.paren(exp.Add(this=below, expression=upto))
-    middle = exp.Div(this=both, expression=exp.paren(sql.product(sql.number(2), n)))
+    both = sql.paren(exp.Add(this=below, expression=upto))
+    middle = exp.Div(this=both, expression=sql.paren(sql.product(sql.number(2), n)))
     return sql.cases((exp.LT(this=sql.column(BELOW), expression=n.copy()), middle))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any
 
 from sqlglot import exp
-from sqlglot.generators.duckdb import DuckDBGenerator
+
+from ppduck.query.render import render as render
 
 Expr = exp.Expr
 
@@ -17,11 +19,14 @@ _ONE_ROW = 'WITH RECURSIVE "_pp_once"("_pp_one") AS (SELECT 1 UNION SELECT "_pp_
 
 def name(text: str) -> Expr:
     """A quoted identifier."""
-    return exp.to_identifier(text, quoted=True)
+    return exp.Identifier(this=text, quoted=True)
 
 
 def column(name: str, table: str | None = None) -> Expr:
-    return exp.column(name, table=table, quoted=True)
+    own = exp.Identifier(this=name, quoted=True)
+    return (
+        exp.Column(this=own) if table is None else exp.Column(this=own, table=exp.Identifier(this=table, quoted=True))
+    )
 
 
 def call(function: str, *arguments: Expr) -> Expr:
@@ -42,8 +47,13 @@ def number(value: float | int) -> Expr:
     return exp.Neg(this=literal) if value < 0 else literal
 
 
+@cache
+def _type(written: str) -> exp.DataType:
+    return exp.DataType.build(written, dialect="duckdb")
+
+
 def cast(value: Expr, type_name: str) -> Expr:
-    return exp.Cast(this=value, to=exp.DataType.build(type_name, dialect="duckdb"))
+    return exp.Cast(this=value, to=_type(type_name))
 
 
 def double(value: Expr) -> Expr:
@@ -64,16 +74,25 @@ def product(left: Expr, right: Expr) -> Expr:
     return exp.Mul(this=left.copy(), expression=right.copy())
 
 
+def paren(value: Expr) -> Expr:
+    return exp.Paren(this=value)  # exp.paren would copy all of it
+
+
+def tried(value: Expr, type_name: str) -> Expr:
+    """A value as a type; NULL where it is none, so that it does not end up in a message."""
+    return exp.TryCast(this=value, to=_type(type_name))
+
+
 def equal(left: Expr, right: Expr) -> Expr:
     return exp.EQ(this=left, expression=right)
 
 
 def minus(left: Expr, right: Expr) -> Expr:
-    return exp.paren(exp.Sub(this=left, expression=right), copy=False)
+    return paren(exp.Sub(this=left, expression=right))
 
 
 def named(value: Expr, alias: str) -> Expr:
-    return exp.alias_(value, alias, quoted=True, copy=False)
+    return exp.Alias(this=value, alias=name(alias))
 
 
 def array(values: Iterable[Expr], of: str) -> Expr:
@@ -83,8 +102,8 @@ def array(values: Iterable[Expr], of: str) -> Expr:
 
 def present(values: Iterable[Expr]) -> Expr | None:
     """Condition that no value is NULL; None where there is nothing to ask."""
-    conditions = [value.copy().is_(exp.null()).not_() for value in values]
-    return exp.and_(*conditions) if conditions else None
+    conditions = [exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null())) for value in values]
+    return exp.and_(*conditions, copy=False) if conditions else None
 
 
 def star(table: str, exclude: Iterable[str] = (), replace: Mapping[str, Expr] | None = None) -> Expr:
@@ -107,20 +126,6 @@ def hidden(name: str) -> Expr:
     return call("greatest", column(name), exp.Null())
 
 
-def _written_order(generator: Any, node: exp.Ordered) -> str:
-    return f"{generator.sql(node, 'this')} {'DESC' if node.args.get('desc') else 'ASC'} NULLS LAST"
-
-
-class _Generator(DuckDBGenerator):
-    """Writes orders out: what they mean by default is a setting of the user's."""
-
-    TRANSFORMS: ClassVar[dict[Any, Any]] = {**DuckDBGenerator.TRANSFORMS, exp.Ordered: _written_order}
-
-
-def render(expression: Expr) -> str:
-    return _Generator(dialect="duckdb").generate(expression, copy=False)
-
-
 class Rows:
     """What a SELECT reads: a table, a SELECT under a name, or several joined."""
 
@@ -138,9 +143,9 @@ class Rows:
         same = [exp.NullSafeEQ(this=a.copy(), expression=b.copy()) for a, b in pairs]
         return self.join(other, exp.and_(*same) if same else exp.true(), outer=outer)
 
-    def using(self, other: Rows, columns: Sequence[str], *, anti: bool = False) -> Rows:
+    def using(self, other: Rows, columns: Sequence[str], *, anti: bool = False, outer: bool = False) -> Rows:
         """Joined by columns of the same name; ``anti``, those rows that have no partner."""
-        return self._with(other, side="ANTI" if anti else None, using=[name(each) for each in columns])
+        return self._with(other, side="ANTI" if anti else "LEFT" if outer else None, using=[*map(name, columns)])
 
     def cross(self, other: Rows) -> Rows:
         return self._with(other, kind="CROSS")
@@ -186,9 +191,13 @@ def query(
     group: Sequence[Expr] = (),
     order: Sequence[Expr] = (),
     limit: Expr | None = None,
+    distinct: bool = False,
+    offset: Expr | None = None,
 ) -> Expr:
     """One SELECT."""
     parts: dict[str, Any] = {"expressions": list(columns)}
+    if distinct:
+        parts["distinct"] = exp.Distinct()
     if rows is not None:
         parts |= {"from_": exp.From(this=rows.first), "joins": list(rows.joins)}
     if where is not None:
@@ -199,6 +208,8 @@ def query(
         parts["order"] = _order(order)
     if limit is not None:
         parts["limit"] = exp.Limit(expression=limit)
+    if offset is not None:
+        parts["offset"] = exp.Offset(expression=offset)
     return exp.Select(**parts)
 
 
@@ -294,28 +305,9 @@ def texts(values: Iterable[str | None]) -> Expr:
     return array([null() if value is None else text(value) for value in values], "VARCHAR")
 
 
-def whole_quotient(left: Expr, right: Expr) -> Expr:
-    """left // right"""
-    return exp.paren(exp.IntDiv(this=left, expression=right), copy=False)
-
-
-def remainder(left: Expr, right: Expr) -> Expr:
-    """left % right"""
-    return exp.paren(exp.Mod(this=left, expression=right), copy=False)
-
-
-def products(factors: Sequence[Expr]) -> Expr:
-    """The product of some factors; 1 where there are none."""
-    result = factors[0].copy() if factors else number(1)
-    for factor in factors[1:]:
-        result = product(result, factor)
-    return exp.paren(result, copy=False) if len(factors) > 1 else result
-
-
-def each_row(step: str, answer: str) -> Expr:
-    """A row for each struct in a list that a step has in a column, its fields as columns."""
-    rows = query([named(call("unnest", column(answer)), "_pp_row")], table(step))
-    return query([call("unnest", column("_pp_row"))], derived(rows, "_pp_rows"))
+def every(conditions: Sequence[Expr]) -> Expr | None:
+    """All of the conditions; None where there are none."""
+    return exp.and_(*conditions, copy=False) if conditions else None
 
 
 class Statement:
@@ -326,6 +318,9 @@ class Statement:
 
     def step(self, name: str, body: str | Expr, *, materialized: bool) -> None:
         self._steps.append((name, body, materialized))
+
+    def has(self, name: str) -> bool:
+        return any(step == name for step, _, _ in self._steps)
 
     def query(self, body: Expr) -> Expr:
         """The whole statement as a tree."""

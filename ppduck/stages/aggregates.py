@@ -137,7 +137,7 @@ def digest(name: str, keys: sql.Expr) -> Aggregate:
         present = [int(each[0]) for each in found if each[0] is not None]
         return str(sum(present)) if present else None
 
-    return Aggregate(name, whole, (whole.copy(),), merge, "sum of whole numbers")
+    return Aggregate(name, whole, (whole,), merge, "sum of whole numbers")
 
 
 def distinct(name: str, key: sql.Expr) -> Aggregate:
@@ -186,6 +186,17 @@ def quarter_of_range(mean: float | None, grid: float | None) -> float | None:
     return None if grid is None else grid * 4096
 
 
+def count_distinct(name: str, key: sql.Expr) -> Aggregate:
+    """How many distinct keys there are, exactly."""
+    whole = sql.call("count", exp.Distinct(expressions=[key.copy()]))
+    keys = sql.call("list", exp.Distinct(expressions=[key.copy()]))
+
+    def merge(found: Sequence[tuple[Any, ...]]) -> Any:
+        return len({each for (part,) in found for each in part or ()})
+
+    return Aggregate(name, whole, (keys,), merge, "distinct keys")
+
+
 def any_value(name: str, value: sql.Expr) -> Aggregate:
     """The value of some row: for what is the same in all of them."""
     whole = sql.call("any_value", value.copy())
@@ -210,7 +221,7 @@ def in_order_of(name: str, values: Sequence[sql.Expr], key: sql.Expr, *, where: 
         pairs = [pair for rows, own in found if rows for pair in zip(own, rows, strict=True)]
         return [value for _, row in sorted(pairs, key=lambda pair: pair[0]) for value in row] or None
 
-    return Aggregate(name, sql.call("flatten", listed), (listed.copy(), keys), merge, "rows by key")
+    return Aggregate(name, sql.call("flatten", listed), (listed, keys), merge, "rows by key")
 
 
 def farthest(name: str, row: sql.Expr, distance: sql.Expr, beyond: sql.Expr) -> Aggregate:
@@ -223,12 +234,12 @@ def farthest(name: str, row: sql.Expr, distance: sql.Expr, beyond: sql.Expr) -> 
         told = [each for each in parts if each[0] is not None and each[1] is not None]
         return max(told, key=lambda each: float(each[1]))[0] if told else None
 
-    return Aggregate(name, found, (found.copy(), sql.call("max", distance.copy())), merge, "largest")
+    return Aggregate(name, found, (found, sql.call("max", distance.copy())), merge, "largest")
 
 
 def _same(name: str, whole: sql.Expr, one: Callable[[Sequence[tuple[Any, ...]]], Any], said: str) -> Aggregate:
     """A part answers what the whole would."""
-    return Aggregate(name, whole, (whole.copy(),), one, said)
+    return Aggregate(name, whole, (whole,), one, said)
 
 
 def _each(function: str, values: Sequence[sql.Expr], of: str) -> sql.Expr:

@@ -68,7 +68,7 @@ def numbers(columns: Sequence[Column]) -> list[sql.Expr]:
         if column.type in _NARROW:
             found.append(sql.cast(value, KEY_TYPE))
             continue
-        bits = exp.paren(exp.BitwiseRightShift(this=sql.call("hash", text(column)), expression=sql.number(1)))
+        bits = sql.paren(exp.BitwiseRightShift(this=sql.call("hash", text(column)), expression=sql.number(1)))
         found.append(sql.call("coalesce", _whole(value, column.type), sql.cast(bits, KEY_TYPE)))
     return found
 
@@ -131,7 +131,7 @@ def _whole(value: sql.Expr, type_: str) -> sql.Expr:
 
 
 def _tried(value: sql.Expr, type_: str) -> sql.Expr:
-    return exp.TryCast(this=value.copy(), to=exp.DataType.build(type_, dialect="duckdb"))
+    return sql.tried(value.copy(), type_)
 
 
 def _digest(texts: Sequence[sql.Expr]) -> sql.Expr:
@@ -142,4 +142,4 @@ def _digest(texts: Sequence[sql.Expr]) -> sql.Expr:
         parts.append(exp.Case().when(each.copy().is_(exp.null()), sql.text("-")).else_(netstring))
     digits = sql.call("left", sql.call("sha256", sql.call("concat", *parts)), sql.number(_HEX_DIGITS))
     bits = sql.cast(sql.call("concat", sql.text("0x"), digits), "UBIGINT")
-    return sql.cast(exp.paren(exp.BitwiseRightShift(this=bits, expression=sql.number(1))), KEY_TYPE)
+    return sql.cast(sql.paren(exp.BitwiseRightShift(this=bits, expression=sql.number(1))), KEY_TYPE)

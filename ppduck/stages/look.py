@@ -113,7 +113,7 @@ def _checked(masking: Masking, shared_keys: bool) -> list[Aggregate]:
 
 def _without_key(masking: Masking) -> Aggregate:
     has_key = sql.present([sql.column(name) for name in masking.roles.key])
-    lacking = sql.number(0) if has_key is None else count_if(exp.Not(this=exp.paren(has_key)))
+    lacking = sql.number(0) if has_key is None else count_if(exp.Not(this=sql.paren(has_key)))
     return aggregates.count("_pp_keyless", lacking)
 
 
@@ -131,7 +131,7 @@ def _nulls(column: sql.Expr) -> sql.Expr:
 
 def _no_numbers(column: sql.Expr) -> sql.Expr:
     """Of a column whose type is not known: how many values are no numbers."""
-    number = exp.TryCast(this=column.copy(), to=exp.DataType.build("DOUBLE"))
+    number = sql.tried(column.copy(), "DOUBLE")
     return exp.Sub(this=sql.call("count", column.copy()), expression=sql.call("count", number))
 
 

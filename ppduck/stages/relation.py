@@ -143,7 +143,7 @@ class Relation:
         products = []
         for j in range(q):
             x = sql.column(f"_pp_scaled_x{j}")
-            u = exp.paren(exp.Div(this=sql.column(f"_pp_u{j}"), expression=sql.column(_spread(j))))
+            u = sql.paren(exp.Div(this=sql.column(f"_pp_u{j}"), expression=sql.column(_spread(j))))
             pairs = ((u, u), (u, x), (x, x))
             products += [sql.named(sql.product(*pair), f"_pp_t{PRODUCTS * j + k}") for k, pair in enumerate(pairs)]
         helpers = [name for j in range(q) for name in (f"_pp_scaled_x{j}", _spread(j))]

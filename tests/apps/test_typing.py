@@ -120,7 +120,7 @@ def test_the_marker_and_the_macros_are_in_the_wheel(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", build], cwd=source, capture_output=True, check=True, timeout=120)
     [wheel] = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as opened:
-        assert {"ppduck/py.typed", "ppduck/extension.py", "ppduck/sql/ppduck.sql"} <= set(opened.namelist())
+        assert {"ppduck/py.typed", "ppduck/extension/connections.py", "ppduck/sql/ppduck.sql"} <= set(opened.namelist())
 
 
 @pytest.mark.parametrize("given", [None, "my.db", 3])

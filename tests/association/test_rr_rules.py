@@ -1,4 +1,4 @@
-"""rr_rules and rr_rules_accuracy: rules of randomized baskets, and how far they are from the true ones."""
+"""rr_rules: rules of randomized baskets, their ranges, and what is said of them."""
 
 from __future__ import annotations
 
@@ -9,26 +9,10 @@ import duckdb
 import pytest
 
 from ppduck.errors import PpduckWarning
+from tests.association.conftest import ITEMS
 from tests.estimators.test_rr_reconstruct import rows
 
 pytestmark = pytest.mark.core
-
-ITEMS = ["a", "b", "c", "d"]
-
-
-@pytest.fixture
-def baskets(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
-    con.execute(
-        """
-        CREATE TABLE baskets AS
-        SELECT i AS id, (hash(i * 10) % 10 < 6)::INTEGER AS a, (hash(i * 10 + 1) % 10 < 2 + 7 * a)::INTEGER AS b,
-               (hash(i * 10 + 2) % 10 < 1 + 8 * b)::INTEGER AS c, (hash(i * 10 + 3) % 10 < 3)::INTEGER AS d
-        FROM range(20000) r(i)
-        """
-    )
-    con.execute(f"CREATE TABLE baskets_rr AS FROM rr_mask('baskets', conf={ITEMS}, p=0.9, key='id')")
-    con.execute(f"CREATE VIEW view_rr AS FROM rr_mask('baskets', conf={ITEMS}, p=0.9, key='id')")
-    return con
 
 
 def by_name(found: list[tuple[Any, ...]]) -> dict[tuple[str, str], tuple[Any, ...]]:
@@ -86,43 +70,6 @@ def test_booleans_a_matrix_and_levels_the_other_way_round(baskets: duckdb.DuckDB
     assert confidence == pytest.approx(ab / a, abs=0.04)
 
 
-def test_accuracy_of_what_is_not_randomized_is_perfect(baskets: duckdb.DuckDBPyConnection) -> None:
-    found = rows(
-        baskets, f"FROM rr_rules_accuracy('baskets', 'baskets', {ITEMS}, p=1, min_support=0.25, min_confidence=0.65)"
-    )
-    assert [(row[0], row[1]) for row in found] == [
-        *(("rho", 0), ("gamma", 0), ("sigma_minus", 0), ("sigma_plus", 0), ("s_p", 0), ("c_p", 0))
-    ]
-
-
-def test_accuracy_falls_with_p(baskets: duckdb.DuckDBPyConnection) -> None:
-    values = []
-    for p in (0.95, 0.65):
-        baskets.execute(f"CREATE OR REPLACE VIEW rr AS FROM rr_mask('baskets', conf={ITEMS}, p={p}, key='id')")
-        found = rows(
-            baskets, f"FROM rr_rules_accuracy('baskets', 'rr', {ITEMS}, min_support=0.25, min_confidence=0.65)"
-        )
-        measures = {row[0]: row[1:4] for row in found}
-        values.append(measures["rho"][0])
-        # A wider net loses fewer rules and catches more that are none.
-        assert measures["sigma_minus"][2] <= measures["sigma_minus"][0] <= measures["sigma_minus"][1]
-        assert measures["sigma_plus"][1] <= measures["sigma_plus"][0] <= measures["sigma_plus"][2]
-    assert 0 < values[0] < values[1]
-
-
-def test_rules_that_were_lost_or_made_up_are_counted(con: duckdb.DuckDBPyConnection) -> None:
-    """True: a ⇔ b in half of the baskets. Published: c stands for b. One pair of rules lost, one made up."""
-    con.execute("CREATE TABLE truth AS SELECT i % 2 AS a, i % 2 AS b, (i // 2) % 2 AS c FROM range(1000) r(i)")
-    con.execute("CREATE TABLE other AS SELECT a, c AS b, b AS c FROM truth")
-    found = rows(
-        con, "FROM rr_rules_accuracy('truth', 'other', ['a', 'b', 'c'], p=1, min_support=0.4, min_confidence=0.9)"
-    )
-    assert {row[0]: row[1] for row in found} == {
-        **{"rho": None, "gamma": None, "sigma_minus": 1, "sigma_plus": 1},
-        **{"s_p": 0, "c_p": 0},
-    }
-
-
 def test_the_pattern_of_table_3_2_on_coil(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
     """At p = 0.65 ranges hold the true values; those of three and four items are wider than those of two."""
     con.execute(
@@ -160,28 +107,6 @@ def test_the_pattern_of_table_3_2_on_coil(con: duckdb.DuckDBPyConnection, refere
     assert max(widths[2]) < min(widths[3]) < max(widths[3]) < min(widths[4])
 
 
-def test_errors_of_table_3_3_on_ten_attributes_of_coil(con: duckdb.DuckDBPyConnection, reference_data: Path) -> None:
-    """The table was made of all 86 attributes, of which ten are at hand (20 rules): its percentages cannot come out, but its
-    zeros do (s-p from p = 0.80, c-p from 0.85), and what it says of the ends: no rule is lost by upper, none made up by lower."""
-    con.execute(
-        "CREATE TABLE coil AS SELECT row_number() OVER () AS id, * EXCLUDE (n) FROM "
-        f"(SELECT * EXCLUDE (k) FROM (SELECT *, unnest(range(n)) AS k FROM '{reference_data / 'coil_binary_counts.parquet'}'))"
-    )
-    items = list("ABCDEFGHIJ")
-    for p in (0.65, 0.8, 0.85, 0.95):
-        con.execute(f"CREATE OR REPLACE VIEW rr AS FROM rr_mask('coil', conf={items}, p={p}, key='id', seed=1)")
-        found = rows(con, f"FROM rr_rules_accuracy('coil', 'rr', {items}, min_support=0.25, min_confidence=0.65)")
-        measures = {row[0]: row[1:4] for row in found}
-        assert measures["sigma_minus"][2] <= measures["sigma_minus"][0] <= measures["sigma_minus"][1]
-        assert measures["sigma_plus"][1] <= measures["sigma_plus"][0] <= measures["sigma_plus"][2]
-        assert (measures["sigma_minus"][2], measures["sigma_plus"][1]) == (0, 0)
-        assert 0 < measures["rho"][0] < (0.35 if p == 0.65 else 0.1)
-        if p >= 0.8:
-            assert measures["s_p"][0] == 0
-        if p >= 0.85:
-            assert measures["c_p"][0] == 0
-
-
 BAD = {
     "'baskets', ['a', 'b'], min_support=0.2, min_confidence=0.5": r'"baskets" is no view over rr_mask',
     "'baskets', ['a'], p=0.9, min_support=0.2, min_confidence=0.5": r"rules need at least two items",
@@ -205,23 +130,6 @@ def test_bad_input(baskets: duckdb.DuckDBPyConnection, arguments: str) -> None:
     baskets.execute(f"CREATE TABLE many AS SELECT {columns} FROM range(100) r(i)")
     with pytest.raises(duckdb.InvalidInputException, match=BAD[arguments]):
         rows(baskets, f"FROM rr_rules({arguments})")
-
-
-def test_bad_originals(baskets: duckdb.DuckDBPyConnection) -> None:
-    baskets.execute(
-        "CREATE TABLE secret AS SELECT 'HIV positive' AS a, 1 AS b, 18446744073709551615::UBIGINT AS c FROM range(9)"
-    )
-    for call, message in {
-        "'secret', 'view_rr', ['a', 'b'], min_support=0.2, min_confidence=0.5": r'item column "a" is of type VARCHAR',
-        "'secret', 'view_rr', ['b', 'c'], min_support=0.2, min_confidence=0.5": r"9 of 9 rows hold NULL or another number",
-        "'nowhere', 'view_rr', ['a', 'b'], min_support=0.2, min_confidence=0.5": r'cannot see "nowhere"',
-        "'(SELECT a FROM baskets)', 'view_rr', ['a', 'b'], min_support=0.2, min_confidence=0.5": r'columns names column "b", which does not exist',
-        "'baskets', 'view_rr', ['a', 'b'], min_support=1, min_confidence=1": r'no rule of "baskets" reaches min_support',
-    }.items():
-        with pytest.raises(duckdb.InvalidInputException, match=message) as caught:
-            rows(baskets, f"FROM rr_rules_accuracy({call})")
-        assert "HIV" not in str(caught.value)
-        assert "18446744073709551615" not in str(caught.value)
 
 
 def test_values_of_temporary_tables_are_not_printed(baskets: duckdb.DuckDBPyConnection) -> None:

@@ -105,7 +105,7 @@ def test_levels_have_the_order_of_another_column(tmp_path: Path) -> None:
 
 
 def test_section_5_3_on_adult(reference_data: Path) -> None:
-    """At equal risk randomization keeps more than Anatomy and generalisation; what README prints comes from here."""
+    """At equal risk randomization keeps more than Anatomy and generalisation; what its page prints comes from here."""
     original = Original(
         reference_data / "adult.parquet",
         ["education", "salary", "sex", "race"],

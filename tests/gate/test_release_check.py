@@ -9,7 +9,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from ppduck.gate.release_check import DEFAULTS, RULES
+from ppduck.extension.cursor import Taught
+from ppduck.gate.rules import DEFAULTS, RULES
 from tests.laws import insert
 
 pytestmark = pytest.mark.core
@@ -322,16 +323,23 @@ def test_an_anatomized_release_is_judged_by_what_a_group_has_in_common(grouped: 
 
 def test_a_release_in_groups_that_lacks_the_key_is_refused(grouped: duckdb.DuckDBPyConnection) -> None:
     grouped.execute("CREATE TABLE keyless AS SELECT * EXCLUDE (id) FROM qit")
-    with pytest.raises(
-        duckdb.InvalidInputException, match=r'key names column "id", which "keyless" does not have; rows'
-    ):
+    missing = r'key names column "id", which "keyless" does not have.* Rows are matched by it: .* anatomy_mask by keep'
+    with pytest.raises(duckdb.InvalidInputException, match=missing):
         found_of(grouped, "'keyless', conf=['disease'], key='id'")
 
 
-def test_a_group_whose_rows_find_no_original_is_not_passed(grouped: duckdb.DuckDBPyConnection) -> None:
-    grouped.execute("UPDATE qit SET id = id + 10000 WHERE id = 7")
+@pytest.mark.parametrize(("release", "conf"), [("qit", "disease"), ("ranges", "age")])
+def test_a_group_whose_rows_find_no_original_is_refused(
+    grouped: duckdb.DuckDBPyConnection, release: str, conf: str
+) -> None:
+    grouped.execute(f"UPDATE {release} SET id = id + 10000 WHERE id = 7")
+    with pytest.raises(duckdb.InvalidInputException, match='1 of the 1000 rows of "survey" have no partner'):
+        found_of(grouped, f"'{release}', conf=['{conf}'], key='id'")
+
+
+def test_a_group_with_a_missing_value_is_not_passed(grouped: duckdb.DuckDBPyConnection) -> None:
+    grouped.execute("UPDATE survey SET disease = NULL, age = NULL WHERE id = 7")
     assert found_of(grouped, "'qit', conf=['disease'], key='id'") == {"attribute_risk": (None, False)}
-    grouped.execute("UPDATE ranges SET id = id + 10000 WHERE id = 7")
     assert found_of(grouped, "'ranges', conf=['age'], key='id'")["ungeneralised"] == (None, False)
 
 
@@ -409,3 +417,20 @@ def test_a_release_that_turns_around_a_curve_is_found(con: duckdb.DuckDBPyConnec
     call = "SELECT gain <= tolerance FROM value_disclosure('t', 'r', conf=['x'], nonconf=['s'], key='id')"
     assert con.execute(call).fetchone() == (True,)
     assert {"cc_gain", "r2_gain"} <= failed(con, "FROM r")
+
+
+def test_each_table_is_looked_up_once(
+    con: duckdb.DuckDBPyConnection, ask: Ask, release: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many rules there are: they share the columns that were found, and the pairs."""
+    asked: list[str] = []
+    execute = Taught.execute
+
+    def counted(self: Taught, query: str, parameters: object = None) -> Taught:
+        asked.append(query)
+        return execute(self, query, parameters)
+
+    monkeypatch.setattr(Taught, "execute", counted)
+    con.execute(f"EXPLAIN {CALL.format(release, '')}")
+    described = [query for query in asked if query.startswith("DESCRIBE SELECT * FROM")]
+    assert len(described) == len(set(described)) == 2

@@ -353,7 +353,7 @@ def rows(ran: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
 
 def test_the_macros_stay_in_the_database_of_the_shell(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     database = tmp_path / "my.db"
-    assert shell(database, ".read sql/ppduck.sql").returncode == 0  # as the README has it
+    assert shell(database, ".read sql/ppduck.sql").returncode == 0  # as sql/README.md has it
     assert shell(database, "-c", CUSTOMERS).returncode == 0
     secret = "secret := getenv('OUR_SECRET'), key := 'id'"
     masked = shell(database, "-json", "-c", f'SELECT s1, s2, x1, "X 2" FROM {CALL.replace(KEYED, secret)} ORDER BY id')

@@ -6,7 +6,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from ppduck.call.linear_mask import Request
+from ppduck.call.linear_mask import Request, TermPlaces
 from ppduck.kernels.linear import Blocks
 from ppduck.masks import gadp
 from ppduck.values import Moments
@@ -21,7 +21,7 @@ def test_printed_model_of_the_two_column_example() -> None:
     values = two_columns()
     centred = values - values.mean(axis=0)
     blocks = Blocks.from_moments(Moments(25, values.mean(axis=0), centred.T @ centred), 1, 1)
-    form = gadp.solve(blocks, Request("gadp_mask", "t", None, ["x"], ["s"], {}))
+    form = gadp.solve(blocks, Request("gadp_mask", "t", None, ["x"], ["s"], None, TermPlaces(1)))
     assert form.intercept == pytest.approx([0], abs=1e-9)
     assert form.on_s == pytest.approx(np.array([[0.4]]), abs=1e-9)
     assert form.on_v**2 == pytest.approx(np.array([[0.84]]), abs=1e-9)

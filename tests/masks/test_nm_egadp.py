@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ppduck.errors import PpduckWarning
 from ppduck.kernels.relation import Relation, fit
-from ppduck.stages import relation as relations
+from ppduck.runtime import relation as relations
 from tests.laws import (
     Matrix,
     assert_same_moments,

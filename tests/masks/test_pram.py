@@ -8,6 +8,11 @@ import duckdb
 import numpy as np
 import pytest
 
+from ppduck.masks.pram import FUNCTION
+from tests.conftest import con
+
+__all__ = ["con"]  # one for each test: some leave a transaction open
+
 pytestmark = pytest.mark.core
 
 
@@ -111,3 +116,8 @@ def test_a_matrix_of_too_many_levels_is_not_made(con: duckdb.DuckDBPyConnection)
         duckdb.InvalidInputException, match=r"at most 200 of them, and column \"a\" has 1,000; group them"
     ):
         con.execute("FROM pram_mask('many', conf=['a'], p=0.8, invariant=true, key='id')")
+
+
+def test_arguments_by_place() -> None:
+    names = [each.name for each in FUNCTION.parameters]
+    assert names == ["tbl", "conf", "p", "matrix", "invariant", "levels", "key", "seed", "on_null", "drop"]

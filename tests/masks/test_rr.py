@@ -12,7 +12,11 @@ from scipy.stats import chisquare
 
 import ppduck
 from ppduck.designs import mechanism
+from ppduck.masks.rr import FUNCTION, RrMaskCall
 from ppduck.values import Array
+from tests.conftest import con
+
+__all__ = ["con"]  # one for each test: some leave a transaction open
 
 pytestmark = pytest.mark.core
 
@@ -418,3 +422,9 @@ def test_bad_sources(survey: duckdb.DuckDBPyConnection) -> None:
         with pytest.raises(duckdb.InvalidInputException, match=message):
             rows(survey, f"FROM {call}")
     assert rows(survey, "FROM rr_mask('empty', p={'gender': 0.9}, levels={'gender': ['a', 'b']})") == []
+
+
+def test_arguments_by_place() -> None:
+    names = [each.name for each in FUNCTION.parameters]
+    assert names == ["tbl", "p", "matrix", "conf", "levels", "key", "seed", "on_null", "drop"]
+    assert RrMaskCall(tbl="t").invariant is False  # which is pram_mask's to give

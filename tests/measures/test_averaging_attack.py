@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ppduck.errors import PpduckError
-from ppduck.measures.averaging_attack import solve
+from ppduck.measures.averaging_attack import NAME, ReadsSpec, ReadsTold, solve
 from tests.laws import insert
 
 pytestmark = pytest.mark.core
@@ -165,8 +164,8 @@ def test_bad_input_is_named(con: duckdb.DuckDBPyConnection, rows: int, call: str
 
 
 def test_reads_of_different_rows_are_refused() -> None:
-    told = json.dumps({"table": "t", "masked": "live", "columns": ["x"], "reads": 3})
+    spec = ReadsSpec(NAME, "t", "live", ["id"], ["x"], [], [], [None], 3)
     with pytest.raises(PpduckError, match="2 of the 9 keys of the first are not exactly once in each other read"):
-        solve(told, 9, None, None, None, None, np.array([2.0, 9.0]))
+        solve(spec, ReadsTold(9, None, None, None, None, unlike=2, keys=9))
     with pytest.raises(PpduckError, match="which have 10 keys together"):
-        solve(told, 9, None, None, None, None, np.array([0.0, 10.0]))
+        solve(spec, ReadsTold(9, None, None, None, None, unlike=0, keys=10))

@@ -28,15 +28,17 @@ COARSE = st.integers(-3, 3).map(float)
 def rows(con: duckdb.DuckDBPyConnection, **columns: object) -> None:
     """A table ``rows`` whose numbers of rows say nothing of the order in which they are stored."""
     size = len(next(iter(columns.values())))  # type: ignore[arg-type]
-    con.register("given_rows", pa.table({"_pp_i": np.arange(size), **columns}))
-    con.execute("CREATE OR REPLACE TABLE rows AS FROM given_rows ORDER BY hash(_pp_i)")
+    con.register("given_rows", pa.table({"_pp_row_number": np.arange(size), **columns}))
+    con.execute("CREATE OR REPLACE TABLE rows AS FROM given_rows ORDER BY hash(_pp_row_number)")
     con.unregister("given_rows")
 
 
-def shuffled(con: duckdb.DuckDBPyConnection, by: list[str] | None = None, tie: str = "_pp_i") -> list[float]:
+def shuffled(con: duckdb.DuckDBPyConnection, by: list[str] | None = None, tie: str = "_pp_row_number") -> list[float]:
     """A shuffled by B, in the order of the rows' numbers."""
-    query = shuffling.shuffled("rows", by or [], "a", "b", tie)
-    found = con.execute(f'SELECT "_pp_i", "{shuffling.OUT}" FROM ({query}) ORDER BY "_pp_i"').fetchall()
+    query = sql.render(shuffling.shuffled("rows", by or [], "a", "b", tie))
+    found = con.execute(
+        f'SELECT "_pp_row_number", "{shuffling.VALUE}" FROM ({query}) ORDER BY "_pp_row_number"'
+    ).fetchall()
     assert [row for row, _ in found] == list(range(len(found)))
     return [value for _, value in found]
 
@@ -62,8 +64,8 @@ def test_each_group_is_shuffled_by_itself_also_that_of_null(con: duckdb.DuckDBPy
 
 def test_rows_without_a_value_get_none(con: duckdb.DuckDBPyConnection) -> None:
     rows(con, a=pa.array([5.0, None, 3.0, 4.0]), b=pa.array([1.0, None, 2.0, 3.0]))
-    query = shuffling.shuffled("rows", [], "a", "b", "_pp_i")
-    found = dict(con.execute(f'SELECT "_pp_i", "{shuffling.OUT}" FROM ({query})').fetchall())
+    query = sql.render(shuffling.shuffled("rows", [], "a", "b", "_pp_row_number"))
+    found = dict(con.execute(f'SELECT "_pp_row_number", "{shuffling.VALUE}" FROM ({query})').fetchall())
     assert found == {0: 3.0, 1: None, 2: 4.0, 3: 5.0}
 
 
@@ -81,9 +83,9 @@ def test_shuffling_is_what_numpy_makes_of_it(
     assert shuffled(con, ["g"]) == expected.tolist()
     # The same from places that a sort for ranks has found.
     value, by = sql.column("a"), [sql.column("g")]
-    taken = shuffling.ranks("rows", by, value, [sql.named(value.copy(), shuffling.OUT)])
-    query = shuffling.shuffled("rows", ["g"], "a", "b", "_pp_i", taken)
-    found = con.execute(f'SELECT "{shuffling.OUT}" AS o FROM ({query}) ORDER BY "_pp_i"').fetchnumpy()["o"]
+    taken = shuffling.ranks(sql.table("rows"), by, value, [sql.named(value.copy(), shuffling.VALUE)])
+    query = sql.render(shuffling.shuffled("rows", ["g"], "a", "b", "_pp_row_number", taken))
+    found = con.execute(f'SELECT "{shuffling.VALUE}" AS o FROM ({query}) ORDER BY "_pp_row_number"').fetchnumpy()["o"]
     assert found.tolist() == expected.tolist()
 
 
@@ -94,9 +96,11 @@ def test_the_normal_quantile_is_scipys(con: duckdb.DuckDBPyConnection) -> None:
         [0.5, 0.5 - 2**-54, 0.5 + 2**-53, 0.075, 0.925, 1 - 2**-53, np.exp(-25.0), 1 - np.exp(-25.0)],
     ])  # fmt: skip
     shares = shares[(shares > 0) & (shares < 1)]
-    con.register("given_shares", pa.table({"_pp_i": np.arange(len(shares)), "p": shares}))
-    scored = normals.with_scores("FROM given_shares", {"p": "z"})
-    found = con.execute(f"SELECT z FROM ({scored}) ORDER BY _pp_i").fetchnumpy()["z"]
+    con.register("given_shares", pa.table({"_pp_row_number": np.arange(len(shares)), "p": shares}))
+    scored = sql.render(
+        normals.with_scores(sql.query([sql.star("given_shares")], sql.table("given_shares")), {"p": "z"})
+    )
+    found = con.execute(f"SELECT z FROM ({scored}) ORDER BY _pp_row_number").fetchnumpy()["z"]
     expected = ndtri(shares)
     assert len(shares) > 60_000
     assert shares.min() < 1e-299
@@ -108,11 +112,13 @@ def shares_of(con: duckdb.DuckDBPyConnection, by: list[str]) -> Matrix:
     groups = [sql.column(name) for name in by]
     over = f'(PARTITION BY "{by[0]}")' if by else "()"
     share = shuffling.share(sql.raw(f"count(a) OVER {over}"), sql.raw(f"count(*) OVER {over}"))
-    ranks = shuffling.ranks("rows", groups, sql.column("a"), [sql.column("a")])
-    found = con.execute(f"SELECT _pp_i, {sql.render(share)} AS p, a FROM ({ranks}) ORDER BY _pp_i").fetchnumpy()
+    ranks = sql.render(shuffling.ranks(sql.table("rows"), groups, sql.column("a"), [sql.column("a")]))
+    found = con.execute(
+        f"SELECT _pp_row_number, {sql.render(share)} AS p, a FROM ({ranks}) ORDER BY _pp_row_number"
+    ).fetchnumpy()
     there = ~np.ma.getmaskarray(np.ma.asarray(found["a"]))
     assert (np.ma.getmaskarray(np.ma.asarray(found["p"])) == ~there).all()
-    return np.column_stack([found["_pp_i"], np.ma.filled(found["p"], np.nan)])[there]
+    return np.column_stack([found["_pp_row_number"], np.ma.filled(found["p"], np.nan)])[there]
 
 
 @ONCE
@@ -147,12 +153,12 @@ def test_quantiles_are_linear_between_the_middles_of_places(
     a, b, within, group = (np.array(column) for column in zip(*pairs, strict=True))
     rows(con, a=a, b=b, g=group, w=within)
     value, by = sql.column("a"), [sql.column("g")]
-    kept = [sql.named(value.copy(), shuffling.OUT)]
+    kept = [sql.named(value.copy(), shuffling.VALUE)]
     for function, name in (("lag", shuffling.BEFORE), ("lead", shuffling.NEXT)):
         kept.append(sql.named(shuffling.neighbour(function, by, value), name))
-    taken = shuffling.ordered("rows", ["g"], value, (), kept)
-    query = shuffling.on_quantiles(taken, "rows", ["g"], "b", "_pp_i", "w")
-    found = con.execute(f'SELECT "{shuffling.OUT}" AS o FROM ({query}) ORDER BY _pp_i').fetchnumpy()["o"]
+    taken = shuffling.ordered(sql.table("rows"), ["g"], value, (), kept)
+    query = sql.render(shuffling.on_quantiles(taken, "rows", ["g"], "b", "_pp_row_number", "w"))
+    found = con.execute(f'SELECT "{shuffling.VALUE}" AS o FROM ({query}) ORDER BY _pp_row_number').fetchnumpy()["o"]
     for each in np.unique(group):
         here = group == each
         place = np.empty(here.sum())

@@ -215,4 +215,4 @@ def test_the_limits_are_in_their_order() -> None:
     assert 0 < nearness.FEW_STAY < nearness.MOST_STAY < 1
     assert nearness.NEAR < nearness.NEAR_AS_ASKED < 1
     for figure in ("0.64", "0.995", "10%", "50%"):
-        assert figure in nearness.LIMITS
+        assert figure in nearness.LIMITS.sentence

@@ -14,6 +14,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import ppduck
 from ppduck.help import page
 
 if sys.platform == "win32":
@@ -59,9 +60,8 @@ def ran(screen: str) -> list[str]:
 
 def test_it_greets_and_answers(database: Path, terminal: Terminal) -> None:
     greeting = terminal.ready()
-    assert re.search(
-        rf"^ppduck [\d.]+ with DuckDB {re.escape(duckdb.__version__)}, {re.escape(str(database))}$", greeting, re.M
-    )
+    versions = f"ppduck {ppduck.__version__} with DuckDB {duckdb.__version__}, {database}"
+    assert re.search(rf"^{re.escape(versions)}$", greeting, re.M)
     assert ".help tells more" in greeting
     box = ["┌───────┐", "│   a   │", "│ int32 │", "├───────┤", "│     1 │", "└───────┘"]
     assert ran(terminal.ask("SELECT 1 AS a;")) == box

@@ -1,8 +1,7 @@
-"""What the measures of a release share: its pairs planned, and what SQL told of them read."""
+"""What measures of conf given nonconf share: the pairs of each piece of the data, by moments or by a sample of rows."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,30 +11,31 @@ import numpy as np
 import numpy.typing as npt
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Parameter
+from ppduck.call.parameters import parameter, parameters
 from ppduck.call.ranges import Range
-from ppduck.catalogue.tables import Catalog
-from ppduck.errors import Faults, PpduckError, listed
+from ppduck.call.registry import Result
+from ppduck.call.udf import Udf
+from ppduck.errors import PpduckError, listed
 from ppduck.kernels.prediction import explained
 from ppduck.kernels.relation import fit
 from ppduck.kernels.uneven import wider_by_chance
-from ppduck.pairs.moments import CENTRES, COUNT, PIECE, PRODUCTS, SAMPLED, SAMPLED_SIZES, SUMS, Pairs
+from ppduck.pairs import moments as sums
+from ppduck.pairs.columns import NONCONF, Compared, ConfCall
+from ppduck.pairs.rows import PIECE, SAMPLE, Pairs, PairSpec, Told, unnested, whole_of
 from ppduck.query import tree as sql
 from ppduck.runtime.relation import FEWEST_ROWS
 from ppduck.values import Array, Moments
 
-FITTED_MODEL = Parameter(
-    "model",
+FITTED_MODEL = parameter(
     arguments.choice("linear", "kernel"),
     "'linear', or 'kernel' for the LS-SVM of nm_egadp_mask; on 20,000 rows at most",
-    "'linear'",
+    "linear",
 )
-MODEL = Parameter(
-    "model",
+MODEL = parameter(
     arguments.choice("linear", "curve", "kernel"),
     "'linear'; 'curve', where one tells more, for E(conf | nonconf) by the LS-SVM of nm_egadp_mask beside nonconf; or "
     "'kernel' for that LS-SVM instead of lines; on 20,000 rows at most",
-    "'linear'",
+    "linear",
 )
 
 
@@ -44,60 +44,108 @@ def _conditions(value: Any) -> list[str]:
     return list(arguments.columns(value))
 
 
-PIECES = Parameter(
-    "pieces",
+PIECES = parameter(
     _conditions,
     "conditions on the original that part its rows, such as 's1 < 40', each with a regression of its own",
-    "NULL",
+    (),
 )
-TOLERANCE = Parameter(
-    "tolerance",
+TOLERANCE = parameter(
     arguments.number(Range(0, 1)),
     "by how much a condition may be missed; by default what chance makes of so many rows",
-    "NULL",
+    None,
 )
 FEWEST = 2  # pairs
 CURVED = 0.01  # share of a column's variance that a curve must tell beyond a line to be believed
-# Specification, number of pairs, then what is told of each piece.
-TAKES = ["VARCHAR", "BIGINT", *["DOUBLE[]"] * 7]
 
 
-def planned(name: str, catalog: Catalog, given: dict[str, Any], udf: str, columns: Iterable[str]) -> str:
-    """The statement of a measure of conf, given nonconf."""
-    pairs = Pairs(name, catalog, given)
-    pairs.use_numbers("conf")
-    pairs.use_nonconf()
-    pairs.use_pieces()
-    pairs.faults.raise_if_any()
-    shown = [column for column in columns if column != "piece" or pairs.pieces]
-    return answered(pairs, udf, shown, model=given.get("model", "linear"), tolerance=given.get("tolerance"))
+@parameters
+class PiecesCall(ConfCall):
+    """A measure of conf, given nonconf."""
+
+    nonconf: Sequence[str] | None = NONCONF
+    model: str = MODEL
+    pieces: Sequence[str] = PIECES
 
 
-def answered(pairs: Pairs, udf: str, columns: Iterable[str], *, model: str, **more: Any) -> str:
+@parameters
+class ToleratedCall(PiecesCall):
+    """One that judges."""
+
+    tolerance: float | None = TOLERANCE
+
+
+@dataclass(frozen=True)
+class PiecesSpec(PairSpec):
+    """For each feature its column and whether it is an indicator; and what is allowed, where the call says it."""
+
+    kinds: list[tuple[str, bool]]
+    tolerance: float | None
+
+
+@dataclass(frozen=True)
+class PiecesTold(Told):
+    """Number, count, sums, products and centres of each piece, one after the other; its sample, and its length."""
+
+    pieces: Array | None
+    counts: Array | None
+    sums: Array | None
+    products: Array | None
+    centres: Array | None
+    sample: Array | None
+    sizes: Array | None
+
+
+def choose(columns: Compared, call: PiecesCall) -> None:
+    columns.use_numbers("conf", call.conf)
+    columns.use_nonconf(call.nonconf)
+    columns.use_pieces(call.pieces)
+
+
+def answered(pairs: Pairs, udf: Udf, results: Iterable[Result], model: str, tolerance: float | None = None) -> sql.Expr:
     """The rows that a UDF makes of the moments of the pairs, with a kernel model of a sample of them, or of both."""
-    nothing = "NULL::DOUBLE[]"
+    spec = pairs.spec(PiecesSpec, kinds=_kinds(pairs.columns), tolerance=tolerance)
+    told = _told(model)
+    if pairs.within is None:
+        return pairs.answer(_statement(pairs, model), udf, spec, told, results)
+    # Measures that stand within one statement are told the same.
+    step = f"_pp_{model}_of_{len(pairs.columns.features)}_{len(pairs.columns.numbers)}"
+    if not pairs.within.has(step):
+        statement = _statement(pairs, model)
+        pairs.within.step(step, statement.query(whole_of(statement, told)), materialized=True)
+    return unnested(udf, spec, told, sql.table(step), results)
+
+
+def _statement(pairs: Pairs, model: str) -> sql.Statement:
     rows = [sql.column(name) for name in pairs.value_names]
-    of_all, of_sample = [SUMS, PRODUCTS, CENTRES], [SAMPLED, SAMPLED_SIZES]
     if model == "kernel":
         statement = pairs.statement()
-        pairs.sample(statement, rows)
-        of_all = [nothing] * 3
-    elif model == "curve":
-        statement = pairs.moments(sampled=True)
-        pairs.draw(statement, rows)
+        sums.sample(pairs, statement, rows)
     else:
-        statement = pairs.moments()
-        of_sample = [nothing] * 2
-    told = [PIECE, COUNT, *of_all, *of_sample]
-    kinds = [
-        [feature.column, feature.level is not None or _boolean(pairs, feature.column)] for feature in pairs.features
+        statement = sums.moments(pairs, sampled=model == "curve")
+        if model == "curve":
+            sums.draw(statement, rows)
+    return statement
+
+
+def _told(model: str) -> dict[str, sql.Expr]:
+    nothing = sql.cast(sql.null(), "DOUBLE[]")
+    sampled, summed = model != "linear", model != "kernel"
+    of_all = {**sums.told_sums(), "centres": sums.one_after_the_other(sums.CENTRES)}
+    sizes = sums.of_each(sql.call("len", sql.column(SAMPLE)))
+    return {
+        "pieces": sums.of_each(sql.column(PIECE)),
+        **sums.told_counts(),
+        **(of_all if summed else {name: nothing.copy() for name in of_all}),
+        "sample": sums.one_after_the_other(SAMPLE) if sampled else nothing,
+        "sizes": sizes if sampled else nothing.copy(),
+    }
+
+
+def _kinds(columns: Compared) -> list[tuple[str, bool]]:
+    return [
+        (feature.column, feature.level is not None or columns.original.column(feature.column).is_boolean)
+        for feature in columns.features
     ]
-    return pairs.rows(statement, udf, told, columns, kinds=kinds, model=model, **more)
-
-
-def _boolean(pairs: Pairs, name: str) -> bool:
-    column = pairs.original.find(name)
-    return column is not None and column.is_boolean
 
 
 @dataclass(frozen=True)
@@ -121,7 +169,7 @@ class Curved:
 class Piece:
     """A part of the data: its moments of [S, X, Y], or rows of them, or both."""
 
-    spec: dict[str, Any]
+    spec: PiecesSpec
     label: str | None
     n: int
     moments: Moments | None
@@ -130,11 +178,11 @@ class Piece:
 
     @property
     def p(self) -> int:
-        return len(self.spec["features"])
+        return len(self.spec.features)
 
     @property
     def q(self) -> int:
-        return len(self.spec["columns"])
+        return len(self.spec.columns)
 
     @property
     def x(self) -> Array:
@@ -152,7 +200,7 @@ class Piece:
     @cached_property
     def inputs(self) -> tuple[Array, npt.NDArray[np.bool_]]:
         """S as a model reads it, and which of it are indicators."""
-        return as_inputs(self.rows[:, : self.p], self.spec["kinds"])
+        return as_inputs(self.rows[:, : self.p], self.spec.kinds)
 
     @cached_property
     def curved(self) -> Curved | None:
@@ -186,7 +234,7 @@ class Piece:
 
     def refuse(self, fault: str) -> PpduckError:
         where = f" where {self.label}" if self.label and self.label != "otherwise" else ""
-        return Faults(self.spec["function"], self.spec["table"]).refuse(fault.replace("{where}", where))
+        return self.spec.refuse(fault.replace("{where}", where))
 
 
 def as_inputs(features: Array, kinds: Sequence[tuple[str, bool]]) -> tuple[Array, npt.NDArray[np.bool_]]:
@@ -199,12 +247,10 @@ def as_inputs(features: Array, kinds: Sequence[tuple[str, bool]]) -> tuple[Array
     return np.column_stack(columns), np.array(indicators, dtype=bool)
 
 
-def refuse_infinite(spec: dict[str, Any], labels: Iterable[str], finite: npt.NDArray[np.bool_]) -> None:
+def refuse_infinite(spec: PairSpec, labels: Iterable[str], finite: npt.NDArray[np.bool_]) -> None:
     bad = listed(label for label, fine in zip(labels, finite, strict=True) if not fine)
     if bad:
-        raise Faults(spec["function"], spec["table"]).refuse(
-            f"NaN, infinity or a number too large to square is in {bad}; replace it by NULL."
-        )
+        raise spec.refuse(f"NaN, infinity or a number too large to square is in {bad}; replace it by NULL.")
 
 
 def both_sides(names: Sequence[str]) -> list[str]:
@@ -212,44 +258,33 @@ def both_sides(names: Sequence[str]) -> list[str]:
     return [*names, *(f"masked {name}" for name in names)]
 
 
-def counted(spec: dict[str, Any], counts: Array | None) -> int:
+def counted(spec: PairSpec, counts: Array | None) -> int:
     """The number of pairs, of which two at least are needed."""
     n = int(counts[0]) if counts is not None and len(counts) else 0
     if n < FEWEST:
-        raise Faults(spec["function"], spec["table"]).refuse(
-            f"{n} pairs without NULL are too few to measure by; {FEWEST} are needed."
-        )
+        raise spec.refuse(f"{n} pairs without NULL are too few to measure by; {FEWEST} are needed.")
     return n
 
 
-def pieces_of(
-    specification: str,
-    pieces: Array | None,
-    counts: Array | None,
-    sums: Array | None,
-    products: Array | None,
-    centres: Array | None,
-    sample: Array | None,
-    sizes: Array | None,
-) -> list[Piece]:
+def pieces_of(spec: PiecesSpec, told: PiecesTold) -> list[Piece]:
     """What was told of each piece that has rows."""
-    spec = json.loads(specification)
-    if pieces is None or counts is None or not len(pieces):
-        raise Faults(spec["function"], spec["table"]).refuse("there is no pair of rows without NULL to measure.")
-    width = len(spec["features"]) + 2 * len(spec["columns"])
-    labels = [spec["pieces"][int(i)] for i in pieces]
+    if told.pieces is None or told.counts is None or not len(told.pieces):
+        raise spec.refuse("there is no pair of rows without NULL to measure.")
+    width = len(spec.features) + 2 * len(spec.columns)
+    labels = [spec.pieces[int(i)] for i in told.pieces]
     drawn: list[Array | None] = [None] * len(labels)
-    if sample is not None and sizes is not None:
-        ends = np.cumsum(np.nan_to_num(sizes)).astype(int)
-        drawn = list(np.split(sample.reshape(-1, width), ends[:-1] // width))
+    if told.sample is not None and told.sizes is not None:
+        ends = np.cumsum(np.nan_to_num(told.sizes)).astype(int)
+        drawn = list(np.split(told.sample.reshape(-1, width), ends[:-1] // width))
     found = []
     triangle = width * (width + 1) // 2
-    for i, (label, n, rows) in enumerate(zip(labels, counts, drawn, strict=True)):
+    for i, (label, n, rows) in enumerate(zip(labels, told.counts, drawn, strict=True)):
         moments, centre = None, None
-        if sums is not None and products is not None and centres is not None:
+        if told.sums is not None and told.products is not None and told.centres is not None:
             own = slice(i * width, (i + 1) * width)
-            moments = Moments.from_sums(int(n), sums[own], products[i * triangle : (i + 1) * triangle])
-            centre = centres[own]
+            products = told.products[i * triangle : (i + 1) * triangle]
+            moments = Moments.from_sums(int(n), told.sums[own], products)
+            centre = told.centres[own]
         found.append(Piece(spec, label, int(n), moments, centre, rows))
     for piece in found:
         _refuse_unfit(piece)
@@ -259,7 +294,7 @@ def pieces_of(
 def _refuse_unfit(piece: Piece) -> None:
     """Numbers that are none, and rows that are too few."""
     spec = piece.spec
-    labels = [*spec["features"], *both_sides(spec["columns"])]
+    labels = [*spec.features, *both_sides(spec.columns)]
     if piece.moments is not None:
         finite = np.asarray(np.isfinite(piece.moments.mean) & np.isfinite(np.diag(piece.moments.cross)))
         needed, n = piece.p + 2 * piece.q + 2, piece.n
