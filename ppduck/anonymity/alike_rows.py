@@ -1,4 +1,4 @@
-"""What is asked of rows that are alike: by which columns they are, and which column must not be learned."""
+"""What is asked of alike rows: by which columns they are, and which must not be learned."""
 
 from __future__ import annotations
 

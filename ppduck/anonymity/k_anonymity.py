@@ -1,7 +1,7 @@
-"""k_anonymity(): how many rows are alike in all quasi-identifiers, and so hide each other; a plain macro.
+"""k_anonymity(): how many rows are alike and so hide each other; a plain macro.
 
-Rows that are equal in all of qi form a group; k is the size of the smallest. Who knows the quasi-identifiers of
-somebody in a group of n rows finds the right one with a chance of 1/n.
+Rows that are equal in all of qi form a group; k is the size of the smallest. Who knows the
+quasi-identifiers of somebody in a group of n rows finds the right one with a chance of 1/n.
 """
 
 from __future__ import annotations

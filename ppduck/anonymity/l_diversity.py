@@ -1,8 +1,8 @@
 """l_diversity(): how many values of a sensitive column hide behind alike rows; a plain macro.
 
-With r1 ≥ r2 ≥ … the counts of the values in a group, a group is distinct l-diverse if it has l values, entropy
-l-diverse if its entropy is ln l or more, and recursive (c, l)-diverse if r1 < c (rl + … + rm). The table is so if all
-of its groups are.
+With r1 ≥ r2 ≥ … the counts of the values in a group, a group is distinct l-diverse if it has l
+values, entropy l-diverse if its entropy is ln l or more, and recursive (c, l)-diverse if r1 < c (rl
++ … + rm). The table is so if all of its groups are.
 """
 
 from __future__ import annotations

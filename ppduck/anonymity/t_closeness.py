@@ -1,7 +1,7 @@
-"""t_closeness(): how far a sensitive column's distribution among alike rows is from the whole table's; a plain macro.
+"""t_closeness(): how far sensitive values of alike rows are from the table's; a plain macro.
 
-t is the largest distance of a group's distribution p from that of all rows, q: Σ|p - q|/2, or with an order among
-the m levels, the earth mover's distance Σ|Σ_{j ≤ i} (p_j - q_j)|/(m - 1).
+t is the largest distance of a group's distribution p from that of all rows, q: Σ|p - q|/2, or with
+an order among the m levels, the earth mover's distance Σ|Σ_{j ≤ i} (p_j - q_j)|/(m - 1).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""association_measures(): measures of two columns as they stand, by a plain macro of ``sql/``."""
+"""association_measures(): measures of two columns as they stand; a plain macro."""
 
 from __future__ import annotations
 

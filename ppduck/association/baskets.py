@@ -1,4 +1,4 @@
-"""Baskets of 0/1 columns: counted as patterns of bits, so that one GROUP BY serves every itemset."""
+"""Baskets of 0/1 columns, counted as patterns of bits: one GROUP BY serves every itemset."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ class RulesSpec(Spec):
 
 @dataclass(frozen=True)
 class BasketPatterns:
-    """The patterns of bits that occur: the first words of all, then the second ones; NaN of rows that are no baskets.
+    """The patterns of bits that occur: the first words of all of them, then the second ones.
 
-    None where there are no rows.
+    NaN of rows that are no baskets; None where there are no rows.
     """
 
     bits: Array | None

@@ -1,4 +1,4 @@
-"""chi2_independence(): χ² and G² of the mutual independence of some columns, by a plain macro of ``sql/``."""
+"""chi2_independence(): χ² and G² of the mutual independence of some columns; a plain macro."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
-"""independence_test(): χ² and G² of two columns, within the levels of others, on original or randomized rows.
+"""independence_test(): χ² and G² of two columns, given others or not, on rows randomized or not.
 
-Columns that are randomized each by itself stay independent where the originals are, so that the test on the rows as
-published has its level, and less power (Guo 2010, Result 9). Given other columns this holds if and only if none of
-those is randomized (Result 10): rows of one published stratum come from several, and look dependent. The same holds
-for |partial correlation|, which randomization of the two columns can only lessen (Result 11).
+Columns that are randomized each by itself stay independent where the originals are, so that the
+test on the rows as published has its level, and less power (Guo 2010, Result 9). Given other
+columns this holds if and only if none of those is randomized (Result 10): rows of one published
+stratum come from several, and look dependent. The same holds for |partial correlation|, which
+randomization of the two columns can only lessen (Result 11).
 
-Where p or matrix is known, ``efficiency`` is the share of its rows that the original table would have needed for the
-same test (exact for two levels each, else on average over the kinds of dependence), and ``power_lost`` what a test of
-the given ``power`` on the original loses by it. Both follow from the design and the shares of the levels, not from
-what the test has found.
+Where p or matrix is known, ``efficiency`` is the share of its rows that the original table would
+have needed for the same test (exact for two levels each, else on average over the kinds of
+dependence), and ``power_lost`` what a test of the given ``power`` on the original loses by it. Both
+follow from the design and the shares of the levels, not from what the test has found.
 """
 
 from __future__ import annotations

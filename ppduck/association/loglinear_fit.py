@@ -1,11 +1,12 @@
-"""loglinear_fit(): how well a hierarchical loglinear model fits a table of counts, randomized or not.
+"""loglinear_fit(): how well a hierarchical loglinear model fits a table, randomized or not.
 
-On randomized rows a model can be fitted as if they were the original where it is preserved (Guo 2010, Theorem 2: no
-randomized column in two generators); every fit says whether it is. Where p or matrix is known, ``reconstruct`` fits the
-table before randomization: 'mle' maximises the likelihood of the published table through its matrices, and its test
-rejects at its level, or less often where the reconstructed table has negative cells; 'clipped' fits the moment estimate
-with its negative cells set to zero, which describes but does not test (such a table scatters more than counts), so that
-it has no p-value.
+On randomized rows a model can be fitted as if they were the original where it is preserved (Guo
+2010, Theorem 2: no randomized column in two generators); every fit says whether it is. Where p or
+matrix is known, ``reconstruct`` fits the table before randomization: 'mle' maximises the likelihood
+of the published table through its matrices, and its test rejects at its level, or less often where
+the reconstructed table has negative cells; 'clipped' fits the moment estimate with its negative
+cells set to zero, which describes but does not test (such a table scatters more than counts), so
+that it has no p-value.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""loglinear_models(): every hierarchical loglinear model of some columns, or those on the way to the best one.
+"""loglinear_models(): every loglinear model of some columns, or those on the way to the best.
 
-All models with all main effects: 2, 9, 114 and 6,894 of two to five columns. Of more, a search goes from one model to
-the neighbour with the lowest BIC = G² - df·ln n: forward from independence, or backward from the largest one. A model
-that randomization preserves (Theorem 2) holds on randomized rows if it holds on the original; which of several
-is best may change all the same, because weak interactions vanish.
+All models with all main effects: 2, 9, 114 and 6,894 of two to five columns. Of more, a search goes
+from one model to the neighbour with the lowest BIC = G² - df·ln n: forward from independence, or
+backward from the largest one. A model that randomization preserves (Theorem 2) holds on randomized
+rows if it holds on the original; which of several is best may change all the same, because weak
+interactions vanish.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from ppduck.estimators.cells import CellCounts
 from ppduck.kernels import loglinear
 from ppduck.kernels.loglinear import Fit, Generators
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 
 NAME = "loglinear_models"
 MOST_FOR_ALL, MOST_COLUMNS = 5, 10
@@ -79,7 +81,7 @@ def plan(catalog: Catalog, call: LoglinearModelsCall) -> sql.Expr:
         randomized=tuple(table.places),
         search=call.search,
     )
-    return counted.solve(SOLVE, spec).query(sql.each_row(cells.SOLVED, cells.ANSWER))
+    return counted.solve(SOLVE, spec).query(each_row(cells.SOLVED, cells.ANSWER))
 
 
 def solve(spec: LoglinearModelsSpec, told: CellCounts) -> list[dict[str, Any]]:

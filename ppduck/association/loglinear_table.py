@@ -1,4 +1,4 @@
-"""What fitting one loglinear model and searching among many share: the counted table, and the fit of a model to it."""
+"""What fitting one loglinear model and searching among many share: the table, and a fit to it."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def generators(faults: Faults, given: str | list[list[str]], names: Sequence[str
 
 
 def _factors(faults: Faults, part: str, names: Sequence[str]) -> list[str]:
-    """The columns of one term: apart by * or :, or written together where that can be read in one way only."""
+    """The columns of a term: apart by * or :, or together where there is one way to read it."""
     part = part.strip()
     if not part:
         raise faults.refuse("model has an empty term; write it as 'AD,G' or 'age*sex, region'.")

@@ -33,6 +33,7 @@ from ppduck.kernels import association
 from ppduck.kernels.association_ranges import UNDEFINED, ranges
 from ppduck.kernels.randomized import Reconstruction, Spread, Target, half_width
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_association"
@@ -78,7 +79,7 @@ def plan(catalog: Catalog, call: RrAssociationCall) -> sql.Expr:
     table = Cells(release, MOST_CELLS, call.null_is_level)
     table.refuse_too_many(catalog)
     spec = table.spec(RrAssociationSpec, confidence=call.confidence, range=call.range, target=call.target)
-    return table.solve(SOLVE, spec).query(sql.each_row(cells.SOLVED, cells.ANSWER))
+    return table.solve(SOLVE, spec).query(each_row(cells.SOLVED, cells.ANSWER))
 
 
 def solve(spec: RrAssociationSpec, told: CellCounts) -> list[dict[str, Any]]:
@@ -96,7 +97,7 @@ def solve(spec: RrAssociationSpec, told: CellCounts) -> list[dict[str, Any]]:
         error = measure_error(name, measure, found, estimate, covariance, spec.confidence)
         naive = association.value(measure, found.observed, found.n)
         within = ranges(name, unbiased[None], spread[None], found.n, reach, fewest)
-        # An estimate at the border, or one that is too high near independence, belongs to its range.
+        # An estimate at the border, or too high near independence, belongs to its range.
         ends = (float(np.minimum(within.lower[0], value)), float(np.maximum(within.upper[0], value)))
         why = within.why[0]
         if math.isnan(ends[0]) and why is None:
@@ -131,7 +132,7 @@ def measure_error(
 
 
 def _rejects_independence(found: Reconstruction, level: float) -> bool:
-    """Whether the published table, without levels that never occur, is far from the product of its margins."""
+    """Whether the table as published, without empty levels, is far from independence."""
     table = found.observed
     for axis in range(table.ndim):
         margin = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))

@@ -1,8 +1,9 @@
-"""rr_classifier_check(): trees and naive Bayes classifiers must not be learned from randomized rows as they are.
+"""rr_classifier_check(): trees and naive Bayes must not be learned from randomized rows.
 
-The attribute with the smallest gini of its split, Σ_a π_a (1 - Σ_c Pr(c|a)²), and the class of the largest naive Bayes
-probability Pr(c) Π Pr(a_i|c), may be others before and after randomization (Guo 2010, Results 13 and 14). Both are
-shown as published and, where p or matrix is known, as reconstructed, each line with whether it would be chosen.
+The attribute with the smallest gini of its split, Σ_a π_a (1 - Σ_c Pr(c|a)²), and the class of the
+largest naive Bayes probability Pr(c) Π Pr(a_i|c), may be others before and after randomization (Guo
+2010, Results 13 and 14). Both are shown as published and, where p or matrix is known, as
+reconstructed, each line with whether it would be chosen.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ppduck.estimators import cells, count_column, count_table
 from ppduck.estimators.cells import CellsSpec
 from ppduck.kernels.independence import gini_split, naive_bayes
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_classifier_check"
@@ -65,7 +67,7 @@ def plan(catalog: Catalog, call: RrClassifierCheckCall) -> sql.Expr:
     counted = count_table.cells_of(catalog, table, MOST_CELLS, null_is_level=call.null_is_level, count=call.count)
     spec = counted.spec(ClassifierSpec, randomized=tuple(table.places), knows_design=table.knows_design)
     statement = counted.solve(SOLVE, spec, {"levels": level_texts(counted)})
-    return statement.query(sql.each_row(cells.SOLVED, cells.ANSWER))
+    return statement.query(each_row(cells.SOLVED, cells.ANSWER))
 
 
 def solve(spec: ClassifierSpec, told: NamedCells) -> list[dict[str, Any]]:

@@ -1,15 +1,17 @@
-"""rr_conclusions(): what measures on randomized rows say of the original where p is not known (Guo 2010, chapter 4).
+"""rr_conclusions(): what measures on randomized rows say of the original where p is not known.
 
-Randomization lessens association. For some measures that is certain (vertical monotonicity, Results 4, 5, 8): the
-original is at least as strong as the published one. For some the order of two pairs of columns is kept where both
-were randomized alike (horizontal, Results 6, 7). All of it is about expected tables: a published value scatters about
-its expectation by about ``std_error`` (NULL near independence for χ² and its kin, where it is not known).
+Randomization lessens association (Guo 2010, chapter 4). For some measures that is certain (vertical
+monotonicity, Results 4, 5, 8): the original is at least as strong as the published one. For some
+the order of two pairs of columns is kept where both were randomized alike (horizontal, Results 6,
+7). All of it is about expected tables: a published value scatters about its expectation by about
+``std_error`` (NULL near independence for χ² and its kin, where it is not known).
 
-Two of the results are stated more narrowly here than there. Result 8 gives mutual information, τ and U for columns
-of any number of levels and any matrix. With three levels or more and a matrix that favours some levels they can rise:
-where B tells only whether A is its first level, publishing the third level as the second raises U from 0.67 to 1. They
-are certain where every level has the same p. And with |AV| the order of pairs (Result 7) is kept where it is the column
-of the consequent, b, that was randomized; with |D| where it is a: the other margin must not move.
+Two of the results are stated more narrowly here than there. Result 8 gives mutual information, τ
+and U for columns of any number of levels and any matrix. With three levels or more and a matrix
+that favours some levels they can rise: where B tells only whether A is its first level, publishing
+the third level as the second raises U from 0.67 to 1. They are certain where every level has the
+same p. And with |AV| the order of pairs (Result 7) is kept where it is the column of the
+consequent, b, that was randomized; with |D| where it is a: the other margin must not move.
 """
 
 from __future__ import annotations
@@ -31,11 +33,12 @@ from ppduck.estimators.cells import CellCounts, CellsSpec
 from ppduck.kernels import association
 from ppduck.kernels.independence import conditional
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_conclusions"
 MOST_CELLS = 2_500  # the slopes of a measure take a table for every cell
-# Under which conditions on the matrices; all but the first want both columns to have had the levels that they show.
+# Conditions on the matrices; all but the first want both columns to have had the levels they show.
 ANY, SAME = "any matrices", "any matrices, no level lost"
 HALF, UNIFORM = "every level kept with p >= 0.5", "one p for all levels of a column, no level lost"
 RESULTS = (
@@ -112,7 +115,7 @@ def plan(catalog: Catalog, call: RrConclusionsCall) -> sql.Expr:
     table = count_table.read_table(NAME, catalog, call.tbl, [call.a, call.b], DesignWords(), ())
     counted = count_table.cells_of(catalog, table, MOST_CELLS, count=call.count)
     spec = counted.spec(RrConclusionsSpec, randomized=call.randomized)
-    return counted.solve(SOLVE, spec).query(sql.each_row(cells.SOLVED, cells.ANSWER))
+    return counted.solve(SOLVE, spec).query(each_row(cells.SOLVED, cells.ANSWER))
 
 
 def solve(spec: RrConclusionsSpec, told: CellCounts) -> list[dict[str, Any]]:

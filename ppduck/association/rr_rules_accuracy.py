@@ -1,11 +1,11 @@
-"""rr_rules_accuracy(): how far rules found in randomized baskets are from those of the original ones.
+"""rr_rules_accuracy(): how far rules of randomized baskets are from those of the original ones.
 
 With F the actual and R the reconstructed set of rules: ρ and γ are the mean relative errors of
-support and confidence over the rules in both, σ⁻ = |F − R|/|F| and σ⁺ = |R − F|/|F|, as shares;
-s-p and c-p count the pairs of R that stand in the wrong order although one of them is sure:
-ŝ₁ < ŝ₂, but s₁ > ŝ₁ₗ > s_min > s₂, and likewise for confidences (Guo 2010, section 3.2.4 and
-Table 3.3). ``lower`` and ``upper`` take R by the ends of the ranges instead of the estimates,
-its candidates too.
+support and confidence over the rules in both, σ⁻ = |F − R|/|F| and σ⁺ = |R − F|/|F|, as shares; s-p
+and c-p count the pairs of R that stand in the wrong order although one of them is sure: ŝ₁ < ŝ₂,
+but s₁ > ŝ₁ₗ > s_min > s₂, and likewise for confidences (Guo 2010, section 3.2.4 and Table 3.3).
+``lower`` and ``upper`` take R by the ends of the ranges instead of the estimates, its candidates
+too.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from ppduck.estimators.cells import TBL
 from ppduck.estimators.design_source import read_release
 from ppduck.kernels.rules import By, Itemset, Limits, Rule, conflicts, true_values
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_rules_accuracy"
@@ -86,7 +87,7 @@ def plan(catalog: Catalog, call: RrRulesAccuracyCall) -> sql.Expr:
     measures = SOLVE.asked(spec, baskets.told_of("_pp_release") | told)
     both = sql.table("_pp_original").cross(sql.table("_pp_release"))
     statement.step("_pp_solved", sql.query([sql.named(measures, "_pp_measures")], both), materialized=False)
-    return statement.query(sql.each_row("_pp_solved", "_pp_measures"))
+    return statement.query(each_row("_pp_solved", "_pp_measures"))
 
 
 def solve(spec: RrRulesAccuracySpec, told: BothPatterns) -> list[dict[str, Any]]:

@@ -1,9 +1,9 @@
-"""attribute_disclosure(): the risk that an intruder who knows the quasi-identifiers learns a sensitive value.
+"""attribute_disclosure(): the risk that who knows the quasi-identifiers learns a sensitive value.
 
-Pr(S | QI) = π_{QI,S}/π_QI · Pr(QI → QI) · Pr(S → S | QI) (Guo 2010, 5.6 to 5.8), for every cell that occurs, every
-record or the maximum, under the matrices by which columns would be randomized: the sensitive one (RR-S), the
-quasi-identifiers (RR-QI) or both. ``unmasked`` is the risk without randomization, ``minimum`` what randomizing the same
-columns cannot go below (Property 1).
+Pr(S | QI) = π_{QI,S}/π_QI · Pr(QI → QI) · Pr(S → S | QI) (Guo 2010, 5.6 to 5.8), for every cell
+that occurs, every record or the maximum, under the matrices by which columns would be randomized:
+the sensitive one (RR-S), the quasi-identifiers (RR-QI) or both. ``unmasked`` is the risk without
+randomization, ``minimum`` what randomizing the same columns cannot go below (Property 1).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ppduck.estimators.cells import CellColumn, Cells
 from ppduck.kernels.randomized import uniform
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
-from ppduck.query.arithmetic import products
+from ppduck.query.arithmetic import products, quotient
 from ppduck.values import Array, folded
 
 NAME = "attribute_disclosure"
@@ -45,7 +45,7 @@ RESULTS = (
     Result("minimum", "DOUBLE", "what no matrix of the randomized columns can bring the risk below"),
 )  # fmt: skip
 _RISKS = tuple(each for each in RESULTS if each.name not in ("attribute", "value"))
-# What Python tells of each risk: the group of quasi-identifiers, the attribute and its level by their numbers.
+# What Python tells of each risk by numbers: the group of quasi-identifiers, attribute and level.
 _PLACES = ("group", "attribute", "level")
 _NEAR = 1e-6  # by which p may miss 1/d and still be meant as it
 
@@ -139,7 +139,7 @@ def _risks(counted: Cells, qi: int) -> sql.Expr:
         sql.named(sql.call("unnest", sql.part(answer.copy(), name)), f"_pp_{name}")
         for name in (*_PLACES, *(each.name for each in _RISKS))
     ]
-    # Cells are numbered by all columns; the first cell of a group of quasi-identifiers has its levels.
+    # Cells are numbered by all columns; the first one of a group of quasi-identifiers has its levels.
     others = [sql.call("len", counted.levels(i)) for i in range(qi, len(counted.release.columns))]
     first = sql.product(sql.column("_pp_group"), products(others))
     rows = sql.derived(sql.query(lists, sql.table(cells.SOLVED)), "_pp_unnested")
@@ -186,7 +186,7 @@ def _per_cell(counted: Cells, qi: int) -> sql.Expr:
 def _per_maximum(counted: Cells, qi: int) -> sql.Expr:
     risk, rows, attribute = (sql.column(f"_pp_{name}") for name in ("risk", "rows", "attribute"))
     all_rows = sql.call("sum", rows)
-    weighed = exp.Div(this=sql.call("sum", sql.product(risk, rows)), expression=all_rows.copy())
+    weighed = quotient(sql.call("sum", sql.product(risk, rows)), all_rows)
     shown = {
         "max_risk": sql.call("max", risk),
         "unmasked": sql.call("max", sql.column("_pp_unmasked")),

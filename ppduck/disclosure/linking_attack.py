@@ -1,4 +1,4 @@
-"""Linking attacks: the quasi-identifiers that an intruder knows, and the sensitive values that he wants to know."""
+"""Linking attacks: the quasi-identifiers that an intruder knows, the sensitive values he wants."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def rows_without_value(counted: Cells) -> sql.Expr:
 
 @dataclass(frozen=True)
 class Occurring:
-    """The cells that have rows: the level of every column in each, their counts, and which of all cells they are."""
+    """The cells that have rows: the level of every column, the counts, and which cells they are."""
 
     sizes: tuple[int, ...]  # levels of each column
     places: tuple[Places, ...]
@@ -110,7 +110,7 @@ class Occurring:
 
 
 def cells_that_occur(spec: LinkingSpec, told: LinkingCells) -> Occurring:
-    """Refuses where there are none, or too many to look at, or rows that no risk would be told of."""
+    """Refuses where there are none, or too many, or rows that no risk would be told of."""
     faults = spec.faults()
     if told.strangers:
         raise faults.refuse(

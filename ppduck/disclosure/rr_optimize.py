@@ -1,9 +1,9 @@
-"""rr_optimize(): the keep probabilities that cost least accuracy while no risk of disclosure exceeds a limit.
+"""rr_optimize(): the keep probabilities that cost least accuracy under a limit on disclosure.
 
-Minimises Σ ln ‖P_i⁻¹‖²_F, the logarithm of the expected squared distance of the reconstructed table up to constants,
-subject to max Pr(S | QI) ≤ τ (Guo 2010, Problem 1, Result 16). Limits: tau, 1/l, or a column of tbl with each record's
-own; a ``quantile`` below 1 lets the rest of the records exceed theirs. Several sensitive attributes are each held to
-them.
+Minimises Σ ln ‖P_i⁻¹‖²_F, the logarithm of the expected squared distance of the reconstructed table
+up to constants, subject to max Pr(S | QI) ≤ τ (Guo 2010, Problem 1, Result 16). Limits: tau, 1/l,
+or a column of tbl with each record's own; a ``quantile`` below 1 lets the rest of the records
+exceed theirs. Several sensitive attributes are each held to them.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from ppduck.kernels.optimal import InfeasibleError, Problem
 from ppduck.kernels.threads import one_thread
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.query.answer import each_row
 from ppduck.values import Array
 
 NAME = "rr_optimize"
@@ -85,7 +86,7 @@ class RrOptimizeSpec(LinkingSpec):
 
 @dataclass(frozen=True)
 class LimitedCells(LinkingCells):
-    """The cells, the levels of each column as texts, and the limit of each cell where a column tells it."""
+    """The cells, the levels as texts, and the limit of each cell where a column tells it."""
 
     levels: list[list[str | None]]
     limits: Array
@@ -115,7 +116,7 @@ def plan(catalog: Catalog, call: RrOptimizeCall) -> sql.Expr:
         "levels": level_texts(counted),
         "limits": limits,
     }
-    return counted.solve(SOLVE, spec, more).query(sql.each_row(cells.SOLVED, cells.ANSWER))
+    return counted.solve(SOLVE, spec, more).query(each_row(cells.SOLVED, cells.ANSWER))
 
 
 def _least_limit(catalog: Catalog, tbl: str, name: str) -> sql.Expr:
@@ -168,7 +169,7 @@ def solve(spec: RrOptimizeSpec, told: LimitedCells) -> list[dict[str, Any]]:
 
 
 def _limits(spec: RrOptimizeSpec, population: Population, occurring: Occurring, told: LimitedCells) -> list[Array]:
-    """The limit of every cell of every sensitive attribute: one for all, or the least of its records'."""
+    """The limit of each cell of each sensitive attribute: one for all, or its records' least."""
     if spec.tau is not None:
         return [np.full(len(own.count), spec.tau) for own in population.sensitive]
     given = told.limits[occurring.kept]

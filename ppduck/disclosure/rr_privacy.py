@@ -14,6 +14,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from sqlglot import exp
 
 from ppduck.call import arguments
 from ppduck.call.parameters import Call, MisreadError, parameter, parameters
@@ -105,8 +106,12 @@ def plan(catalog: Catalog, call: RrPrivacyCall) -> sql.Expr:
         if math.prod(map(len, matrices.values())) <= _MOST_TOGETHER:
             together = privacy_of(_kron(matrices.values()), _kron(priors.values()))
         rows += _rows(ALL, together, call.rho1)
-    values = [(sql.text(a), sql.text(m), _number(value), sql.text(meaning)) for a, m, value, meaning in rows]
-    return sql.literal_rows([result.name for result in RESULTS], values)
+    tuples = [
+        exp.Tuple(expressions=[sql.text(attribute), sql.text(measure), _number(value), sql.text(meaning)])
+        for attribute, measure, value, meaning in rows
+    ]
+    names = exp.TableAlias(this=sql.name("_pp_known"), columns=[sql.name(each.name) for each in RESULTS])
+    return sql.query([exp.Star()], sql.Rows(exp.Values(expressions=tuples, alias=names)))
 
 
 def _kron(factors: Iterable[Array]) -> Array:

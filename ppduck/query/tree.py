@@ -132,13 +132,6 @@ def table_of(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> st
     return f'SELECT * FROM (VALUES {", ".join(map(render, tuples))}) AS "rows"({names})'
 
 
-def literal_rows(columns: Sequence[str], rows: Iterable[Sequence[Expr]]) -> Expr:
-    """SELECT of rows of values that are known when the statement is written."""
-    alias = exp.TableAlias(this=name("rows"), columns=[name(each) for each in columns])
-    values = exp.Values(expressions=[exp.Tuple(expressions=list(row)) for row in rows], alias=alias)
-    return query([exp.Star()], Rows(values))
-
-
 class Rows:
     """What a SELECT reads: a table, a SELECT under a name, or several joined."""
 
@@ -309,12 +302,6 @@ def cast_as(value: Expr, written: str, *, try_: bool = False) -> Expr:
 def texts(values: Iterable[str | None]) -> Expr:
     """A list of literal texts."""
     return array([null() if value is None else text(value) for value in values], "VARCHAR")
-
-
-def each_row(step: str, answer: str) -> Expr:
-    """A row for each struct in a list that a step has in a column, its fields as columns."""
-    rows = query([named(call("unnest", column(answer)), "_pp_row")], table(step))
-    return query([call("unnest", column("_pp_row"))], derived(rows, "_pp_rows"))
 
 
 class Statement:

@@ -1,0 +1,33 @@
+"""A tree becomes the text that it stands for, whatever the user has set."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from ppduck.query import tree as sql
+from ppduck.query.tree import render
+
+pytestmark = pytest.mark.core
+
+
+def test_orders_are_written_out() -> None:
+    up, down = sql.column("a"), sql.descending(sql.column("b"))
+    written = render(sql.query([sql.number(1)], sql.table("t"), order=[up, down]))
+    assert written.endswith('ORDER BY "a" ASC NULLS LAST, "b" DESC NULLS LAST')
+
+
+@pytest.mark.parametrize("setting", ["default_null_order = 'nulls_first'", "default_order = 'desc'"])
+def test_settings_change_no_order(setting: str) -> None:
+    values = sql.in_order("list", sql.column("a"), [sql.column("a")])
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT unnest([2, NULL, 1]) AS a")
+        con.execute(f"SET {setting}")
+        assert con.execute(render(sql.query([values], sql.table("t")))).fetchone() == ([1, 2, None],)
+
+
+@pytest.mark.parametrize("name", ["a", "A b", 'say "x"', "it's", "select", "ünlü"])
+def test_every_name_is_quoted(name: str) -> None:
+    with duckdb.connect() as con:
+        found = con.execute(render(sql.query([sql.named(sql.text("it's"), name)])))
+        assert (found.description[0][0], found.fetchone()) == (name, ("it's",))
