@@ -323,7 +323,9 @@ class Catalog:
     def _describe(self, label: str, name: str) -> Source:
         columns, row_type = self._columns(name)
         own_rowid = any(folded(column.name) == "rowid" for column in columns)
-        has_rowid = not own_rowid and self._runs(f"SELECT rowid FROM {name} LIMIT 0")
+        # To ask a view would plan all that it holds.
+        may_have = not own_rowid and not self._is_view(name)
+        has_rowid = may_have and self._runs(f"SELECT rowid FROM {name} LIMIT 0")
         return Source(label, name, columns, has_rowid, has_rowid or self._is_file(name), row_type)
 
     def _columns(self, source: str) -> tuple[tuple[Column, ...], str]:
@@ -335,6 +337,11 @@ class Catalog:
         *rows, (_, row_type, *_) = self.reader.execute(query).fetchall()
         # Constraints are left aside: an open transaction may have replaced the table by one without them.
         return tuple(Column(name, type_) for name, type_, *_ in rows), str(row_type)
+
+    def _is_view(self, name: str) -> bool:
+        """Whether whatever bears a name is a view."""
+        own = folded(_parts(name)[-1])
+        return {entry.is_view for entry in self.trip.entries(self.reader) if folded(entry.name) == own} == {True}
 
     def _is_file(self, name: str) -> bool:
         """Whether a name that can be read is no catalogue entry: then it is a file."""
