@@ -13,7 +13,6 @@ from ppduck.call.direction import DIRECTIONS
 from ppduck.call.registry import functions, masks
 from ppduck.errors import PpduckWarning
 from ppduck.guide.demo import DEMO
-from ppduck.guide.examples import example_of
 from ppduck.shell.results import rendered
 from ppduck.shell.statements import parsed
 from tests.conftest import SECRET
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.core
 
 # A mask gives the table's own columns; these, what a query asks for.
 FREE = {*masks(), "rr_query"}
-TOLD = {function.name: example_of(function) for function in functions() if function.name not in FREE}
+TOLD = {function.name: function.example for function in functions() if function.name not in FREE}
 # Facts that are no verdicts: they have no limit that could be passed.
 FACTS = {
     "independence_test": {"valid"},

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ppduck.call.registry import function_named, functions
-from ppduck.guide.examples import example_of
 
 
 def run(*arguments: str, module: str = "ppduck.help", given: str = "") -> subprocess.CompletedProcess[str]:
@@ -24,7 +23,7 @@ def test_a_page() -> None:
     assert "  on_null := 'error'\n      NULL in nonconf is refused, is a level of its category" in ran.stdout
     assert "takes one\n      of 'error', 'level', 'drop', 'mean'\n" in ran.stdout
     assert "\nnot guaranteed:\n  - marginal distributions change" in ran.stdout
-    assert ran.stdout.endswith(f"\nexample:\n  {example_of(function_named('egadp_mask'))}\n")
+    assert ran.stdout.endswith(f"\nexample:\n  {function_named('egadp_mask').example}\n")
 
 
 def test_the_list_names_every_function() -> None:
@@ -46,7 +45,7 @@ def test_the_examples_can_be_tried_at_once(tmp_path: Path) -> None:
     ran = run(
         f"{tmp_path}/demo.db",
         module="ppduck.shell",
-        given=f"{demo.stdout};{example_of(function_named('moments_check'))}",
+        given=f"{demo.stdout};{function_named('moments_check').example}",
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "│ correlation │ x1       │ x2       │" in ran.stdout

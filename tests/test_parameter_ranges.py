@@ -15,7 +15,6 @@ from ppduck.call.parameters import MisreadError, Parameter, Reader
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, PlainMacro, functions
 from ppduck.gate.rules import RULES
-from ppduck.guide import examples
 from ppduck.guide.demo import DEMO
 from tests.conftest import SECRET
 
@@ -123,7 +122,7 @@ def test_the_ends_of_a_range_in_plain_sql(demo: duckdb.DuckDBPyConnection, name:
 
 def with_argument(function: Function, name: str, value: str) -> str:
     """The example of a function with one argument changed, or added; = and := do not go together."""
-    call = examples.EXAMPLES[function.name]
+    call = function.example
     call = call[call.index("FROM ") :]
     sign = ":=" if isinstance(function, PlainMacro) else "="
     given = re.compile(rf"\b{name} ?:?= ?(\{{[^}}]*\}}|\[[^\]]*\]|[^,)]+)")

@@ -13,12 +13,11 @@ import duckdb
 import pytest
 
 import ppduck
-from ppduck.call.registry import PlainMacro, function_named
+from ppduck.call.registry import PlainMacro, function_named, functions
 from ppduck.catalogue.operators import EXPRESSIONS, PROBE, REFUSED
 from ppduck.extension import macros
 from ppduck.extension.planner import Planner
 from ppduck.guide.demo import DEMO
-from ppduck.guide.examples import EXAMPLES
 from ppduck.query.whole_names import foreign, qualified
 from tests.laws import steady
 
@@ -45,7 +44,7 @@ def ended(con: duckdb.DuckDBPyConnection, query: str) -> list[Any] | duckdb.Erro
 def answers(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
     """What the example of every function gives."""
     found = {}
-    for name, query in EXAMPLES.items():
+    for name, query in ((each.name, each.example) for each in functions()):
         if query.startswith("CREATE"):
             query = query[query.index(" AS FROM ") + 4 :]
         cursor = con.execute(query)

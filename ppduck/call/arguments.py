@@ -141,7 +141,6 @@ def _of(within: Range) -> str:
 
 
 TABLE = parameter(words, "a table, view or file name, or a SELECT in parentheses")
-TBL: Any = Parameter("tbl", words, TABLE.doc)
 
 
 def read_arguments(

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 
 from ppduck.call.guarantees import Guarantee, Loss
-from ppduck.call.parameters import Call, Parameter
+from ppduck.call.parameters import Call
 from ppduck.call.registry import Explain, Kind, PlainMacro, Result, register
 from ppduck.query.whole_names import foreign, qualified_within, systems
 
@@ -67,15 +67,15 @@ def own_name(macro: str) -> str:
 
 def plain_macro(
     name: str,
-    takes: type[Call] | tuple[Parameter, ...],
+    takes: type[Call],
     summary: str,
     reference: str,
     *,
     kind: Kind = Kind.MEASURE,
     results: tuple[Result, ...] = (),
     example: str = "",
-    keeps: tuple[Guarantee | str, ...] = (),
-    loses: tuple[Loss | str, ...] = (),
+    keeps: tuple[Guarantee, ...] = (),
+    loses: tuple[Loss, ...] = (),
     explain: Explain | None = None,
 ) -> PlainMacro:
     """Registers a macro of the file; loading it is the extension's work."""

@@ -39,6 +39,7 @@ class Result:
     name: str
     type: str
     meaning: str
+    when: str = ""  # in which calls it is there, where not in all
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,15 @@ class Function:
     """
 
     name: str
-    takes: type[Call] | tuple[Parameter, ...] | Callable[[], tuple[Parameter, ...]]
+    takes: type[Call] | Callable[[], tuple[Parameter, ...]]  # of mask_explain, what all masks take
     plan: Callable[[Catalog, Any], str | sql.Expr]
     summary: str
     reference: str
     kind: Kind = field(default=Kind.MEASURE, kw_only=True)
     results: tuple[Result, ...] = field(default=(), kw_only=True)  # of a mask none: it gives the table's own columns
     example: str = field(default="", kw_only=True)  # a statement over the demo tables
-    keeps: tuple[Guarantee | str, ...] = field(default=(), kw_only=True)
-    loses: tuple[Loss | str, ...] = field(default=(), kw_only=True)
+    keeps: tuple[Guarantee, ...] = field(default=(), kw_only=True)
+    loses: tuple[Loss, ...] = field(default=(), kw_only=True)
     udfs: tuple[Udf, ...] = field(default=(), kw_only=True)  # what its plan has DuckDB call
     # Of a mask: what a call would do with each column, as (column_name, role, note); from itself, catalogue and call.
     explain: Explain | None = field(default=None, kw_only=True)
@@ -65,9 +66,7 @@ class Function:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """In the order of a call by place; some are known only when all functions are."""
-        if isinstance(self.takes, type):
-            return parameters_of(self.takes)
-        return self.takes() if callable(self.takes) else self.takes
+        return parameters_of(self.takes) if isinstance(self.takes, type) else self.takes()
 
     def read(self, texts: Sequence[str | None], catalog: Catalog) -> Any:
         """The values that a call gives, from the texts of its arguments: by place, then by name."""
@@ -77,7 +76,7 @@ class Function:
 
     def promises(self, promise: Promise, call: Any) -> bool:
         """Whether a call of a mask promises this."""
-        return any(isinstance(each, Guarantee) and each.promise is promise and each.when(call) for each in self.keeps)
+        return any(each.promise is promise and each.when(call) for each in self.keeps)
 
     def promised(self) -> tuple[list[str], list[str]]:
         """What is kept and what is lost, as help tells it of all calls."""

@@ -21,19 +21,17 @@ _TYPES = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN", Array
 
 @dataclass(frozen=True)
 class Udf:
-    """A Python function, the types of its arguments and of its result as DuckDB writes them, and how it is called.
+    """A Python function, and the types of its arguments and of its result as DuckDB writes them.
 
-    ``rows``: with the plain values of one row at a time, lists of numbers as arrays; what it notes is said once for
-    all rows, and it ends when its connection is interrupted. ``values``: the same with lists as lists. ``batches``:
-    with whole columns, as Arrow has them. One with ``noise`` gets it first: that of the owner's secret, or the one
-    that anybody can generate.
+    One that ``told_udf`` makes is called for a row at a time; what it notes is said once for all rows, and it ends when
+    its connection is interrupted. Others are called with whole columns, as Arrow has them; one with ``noise`` gets it
+    first: that of the owner's secret, or the one that anybody can generate.
     """
 
     name: str
     call: Callable[..., Any]
     takes: Sequence[str]
     gives: str
-    by: Literal["rows", "values", "batches"] = "rows"
     noise: Noise | None = None
     spec: type[Spec] | None = None
     told: type[Any] | None = None

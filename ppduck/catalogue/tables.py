@@ -183,17 +183,23 @@ class Catalog:
         return self.trip.once(question, lambda: self._read_levels(source, name, at_most))
 
     def _read_levels(self, source: Source, name: sql.Expr, at_most: int) -> list[str] | None:
-        query = sql.select([sql.named(name, "level")], source.sql, where=sql.present([name]))
-        distinct = f"SELECT DISTINCT level FROM ({query}) LIMIT {at_most + 1}"
-        rows = self.reader.execute(f"SELECT CAST(level AS VARCHAR) FROM ({distinct}) ORDER BY level").fetchall()
+        level, present = sql.column("level"), sql.present([name])
+        distinct = sql.query(
+            [sql.named(name, "level")],
+            sql.source(source.sql),
+            where=present,
+            distinct=True,
+            limit=sql.number(at_most + 1),
+        )
+        listed = sql.query([sql.cast(level, "VARCHAR")], sql.derived(distinct, "levels"), order=[level.copy()])
+        rows = self.reader.execute(sql.render(listed)).fetchall()
         return [row[0] for row in rows] if len(rows) <= at_most else None
 
     def counts(self, source: Source, column: Column, levels: Sequence[str | None]) -> list[int]:
         """How many rows have each of these levels."""
-        name = sql.column(column.name)
-        query = sql.select([sql.named(sql.cast(name, "VARCHAR"), "level")], source.sql)
-        rows = self.reader.execute(f"SELECT level, count(*) FROM ({query}) GROUP BY level").fetchall()
-        counts = dict(rows)
+        text = sql.cast(sql.column(column.name), "VARCHAR")
+        query = sql.query([text, sql.call("count", exp.Star())], sql.source(source.sql), group=[text.copy()])
+        counts = dict(self.reader.execute(sql.render(query)).fetchall())
         return [counts.get(level, 0) for level in levels]
 
     def as_type(self, value: object, type_: str) -> str | None:
@@ -254,7 +260,8 @@ class Catalog:
         if not columns:
             return frozenset()
         held = [sql.call("bool_or", sql.column(column.name).is_(exp.null())) for column in columns]
-        found = self.reader.execute(sql.select(held, source.sql)).fetchone()
+        query = sql.query(held, sql.source(source.sql))
+        found = self.reader.execute(sql.render(query)).fetchone()
         return frozenset(column.name for column, null in zip(columns, found, strict=True) if null)
 
     def many_valued(self, source: Source, columns: Sequence[Column], above: int, at_most: int) -> list[str]:
@@ -268,8 +275,9 @@ class Catalog:
     def _seen(self, source: Source, texts: Sequence[Column]) -> tuple[int, list[int]]:
         """How many rows a short look sees, and how many levels of each column."""
         counts = [sql.call("count", exp.Distinct(expressions=[sql.column(text.name)])) for text in texts]
-        head = f"(SELECT * FROM {source.sql} LIMIT {_LOOK_AHEAD})"
-        rows, *seen = self.reader.execute(sql.select([sql.call("count", exp.Star()), *counts], head)).fetchone()
+        head = sql.query([exp.Star()], sql.source(source.sql), limit=sql.number(_LOOK_AHEAD))
+        query = sql.query([sql.call("count", exp.Star()), *counts], sql.derived(head, "_pp_head"))
+        rows, *seen = self.reader.execute(sql.render(query)).fetchone()
         return rows, seen
 
     def about_how_many_rows(self, source: Source) -> int | None:

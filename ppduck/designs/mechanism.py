@@ -90,7 +90,7 @@ class RandomizingMask(Function):
 
     def promised(self) -> tuple[list[str], list[str]]:
         """Of a call that gives no more than it must: the sentences do not say for which calls they hold."""
-        plainest: Any = self.takes(**{each.name: None for each in self.parameters if each.default is None})  # type: ignore[operator]
+        plainest: Any = self.takes(**{each.name: None for each in self.parameters if each.default is None})
         kept = [str(each) for each in self.keeps if isinstance(each, Guarantee) and each.when(plainest)]
         return kept, [str(each) for each in self.loses if isinstance(each, Loss) and each.when(plainest)]
 

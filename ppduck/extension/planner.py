@@ -88,8 +88,8 @@ class Planner:
         add(macros.PLAN, self.udf(macros.PLAN), self.plan, macros.PLAN_TYPES, "VARCHAR")
         for udf in udfs():
             noise = functools.partial(self._noise_of, udf.noise)
-            function, options = callable_by_duckdb(udf, self._speaker, noise)
-            add(udf.name, self.udf(udf.name), function, udf.takes, udf.gives, **options)
+            function = callable_by_duckdb(udf, self._speaker, noise)
+            add(udf.name, self.udf(udf.name), function, udf.takes, udf.gives, type="arrow")
 
     def udf(self, name: str) -> str:
         """What a UDF is called in this database. Nobody can have planted a macro of that name in its file."""

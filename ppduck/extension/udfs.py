@@ -28,18 +28,13 @@ _ARROW = {
 }
 
 
-def callable_by_duckdb(
-    udf: Udf, speaker: Speaker, noise: Callable[[], KeyedNoise]
-) -> tuple[Callable[..., Any], dict[str, str]]:
-    """The function that DuckDB is to call, and how it is to be registered."""
-    if udf.by == "batches":
-        if udf.noise is None:
-            return udf.call, {"type": "arrow"}
-        return _counted(lambda *columns: udf.call(noise(), *columns), len(udf.takes)), {"type": "arrow"}
-    if udf.by == "values":
-        return _heeding(udf.call), {}
-    rows = _row_by_row(udf, speaker) if udf.told is None else _told(udf, speaker)
-    return _counted(rows, len(udf.takes)), {"type": "arrow"}
+def callable_by_duckdb(udf: Udf, speaker: Speaker, noise: Callable[[], KeyedNoise]) -> Callable[..., Any]:
+    """The function that DuckDB is to call, as an Arrow function."""
+    if udf.told is not None:
+        return _told(udf, speaker)
+    if udf.noise is None:
+        return udf.call
+    return _counted(lambda *columns: udf.call(noise(), *columns), len(udf.takes))
 
 
 def _told(udf: Udf, speaker: Speaker) -> Callable[..., pa.Array]:
@@ -74,26 +69,6 @@ def _array(value: Any) -> Any:
     return None if value.values is None else value.values.to_numpy(zero_copy_only=False)
 
 
-def _row_by_row(udf: Udf, speaker: Speaker) -> Callable[..., pa.Array]:
-    """A function of plain values over columns, which hands over lists of numbers as arrays, not item by item."""
-
-    def rows(*columns: Any) -> pa.Array:
-        with speaker.gathering(), interrupts.at_work(columns[0][0].as_py() if len(columns[0]) else None):
-            found = []
-            for row in zip(*columns, strict=True):
-                interrupts.check_interrupt()  # a batch may be two thousand groups
-                found.append(udf.call(*map(_plain, row)))
-        return pa.array(found, type=arrow_type(udf.gives))
-
-    return rows
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, pa.ListScalar) and pa.types.is_float64(value.type.value_type):
-        return None if value.values is None else value.values.to_numpy(zero_copy_only=False)
-    return value.as_py()
-
-
 def _counted(function: Callable[..., Any], size: int) -> Callable[..., Any]:
     """With as many parameters as DuckDB is to count."""
 
@@ -104,17 +79,6 @@ def _counted(function: Callable[..., Any], size: int) -> Callable[..., Any]:
     names = [inspect.Parameter(f"c{i}", kind) for i in range(size)]
     counted.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
     return counted
-
-
-def _heeding(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose first argument is its specification, at work for the connection that this names."""
-
-    @functools.wraps(function)
-    def heeding(specification: Any, *told: Any) -> Any:
-        with interrupts.at_work(specification):
-            return function(specification, *told)
-
-    return heeding
 
 
 @functools.cache

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, cast
 
 from ppduck.call import arguments
-from ppduck.call.parameters import MisreadError, Parameter
+from ppduck.call.arguments import TABLE
+from ppduck.call.parameters import Call, MisreadError, Parameter
 from ppduck.call.registry import Explain, Function, Kind, Result, masks, register
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, listed, near_miss
@@ -20,7 +22,7 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> sql.Expr:
     mask = _mask(given["mask"])
     own = _own_arguments(mask, {name: value for name, value in given.items() if name != "mask"})
     explain = cast(Explain, mask.explain)  # which every mask has
-    return explain(mask, catalog, mask.takes(**own) if isinstance(mask.takes, type) else own)
+    return explain(mask, catalog, cast(type[Call], mask.takes)(**own))
 
 
 def _mask(name: str) -> Function:
@@ -47,7 +49,7 @@ def _own_arguments(mask: Function, given: dict[str, Any]) -> dict[str, Any]:
         if parameter.default is None and parameter.name not in (*given, *UNTOLD):
             faults.add(f"parameter {parameter.name!r} of {mask.name} is missing: {parameter.doc}.")
     faults.raise_if_any()
-    return own
+    return own | {name: "" for name in UNTOLD if name in known}
 
 
 @arguments.reader("what the mask takes")
@@ -63,7 +65,8 @@ def _parameters() -> tuple[Parameter, ...]:
             if parameter.name not in ("conf", *UNTOLD):
                 docs.setdefault(parameter.name, {})[parameter.doc] = None
     mask = Parameter("mask", arguments.words, "the name of a mask, such as 'egadp_mask'")
-    return (mask, arguments.TBL, *(Parameter(name, _as_it_is, _either(own), "NULL") for name, own in docs.items()))
+    table = replace(TABLE, name="tbl")
+    return (mask, table, *(Parameter(name, _as_it_is, _either(own), "NULL") for name, own in docs.items()))
 
 
 def _either(docs: Iterable[str]) -> str:

@@ -9,7 +9,6 @@ from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.registry import Function, Kind, Result, functions, presented, register
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, near_miss
-from ppduck.guide.examples import example_of
 from ppduck.query import tree as sql
 from ppduck.query.text_rows import text_rows
 
@@ -55,13 +54,14 @@ def _rows(function: Function) -> Iterator[Row]:
     for each in function.parameters:
         yield "parameter", each.name, each.doc, REQUIRED if each.default is None else each.default, each.takes
     for result in function.results:
-        yield "result", result.name, result.meaning, None, result.type
+        meaning = f"{result.meaning}; only {result.when}" if result.when else result.meaning
+        yield "result", result.name, meaning, None, result.type
     keeps, loses = function.promised()
     yield from (("guarantee", None, text, None, None) for text in keeps)
     yield from (("not guaranteed", None, text, None, None) for text in loses)
     if function.reference:
         yield "reference", None, function.reference, None, None
-    example = example_of(function)
+    example = function.example
     if example:
         yield "example", None, example, None, None
 

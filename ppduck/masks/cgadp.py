@@ -40,7 +40,7 @@ def normal_cdf(scores: Any) -> pa.Array:
     return pa.array(special.ndtr(scores.to_numpy()))
 
 
-CDF = Udf("ppduck_normal_cdf", normal_cdf, ("DOUBLE",), "DOUBLE", by="batches")
+CDF = Udf("ppduck_normal_cdf", normal_cdf, ("DOUBLE",), "DOUBLE")
 
 
 def _kept(by: list[sql.Expr], value: sql.Expr) -> dict[str, sql.Expr]:

@@ -5,11 +5,12 @@ As egadp_mask, with the Cholesky factor of the covariance where that takes symme
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from ppduck.call import arguments
+from ppduck.call.arguments import TABLE
 from ppduck.call.numeric_mask import NumericCall
-from ppduck.call.parameters import Parameter, Reader
+from ppduck.call.parameters import Call, Reader, parameter, parameters
 from ppduck.call.plain_macros import plain_macro
 from ppduck.call.registry import Kind, PlainMacro
 from ppduck.call.roles import assign
@@ -31,10 +32,27 @@ from ppduck.query import tree as sql
 from ppduck.stages.explain import columns, noise_key, promised, table
 
 
-def explained(mask: PlainMacro, catalog: Catalog, given: dict[str, Any]) -> sql.Expr:
+@parameters
+class PlainCall(Call):
+    tbl: str = TABLE
+    conf: Sequence[str] = parameter(arguments.columns, "the numeric columns to mask, one to five")
+    secret: str = parameter(
+        Reader("a text of 16 characters or more", arguments.words),
+        "what keys the noise; it stands in the query's text unless getvariable() or, in DuckDB's shell, getenv() "
+        "brings it",
+    )
+    key: Sequence[str] = parameter(
+        arguments.columns, "the columns that identify a row, each once; 'rowid' numbers the rows of a table"
+    )
+    nonconf: Sequence[str] = parameter(
+        arguments.columns, "the numeric columns whose relation to conf is kept, up to five", ()
+    )
+
+
+def explained(mask: PlainMacro, catalog: Catalog, call: PlainCall) -> sql.Expr:
     """It does what egadp_mask does, but with no nonconf that is not named, and with a key that is unique."""
-    key = () if given["key"] == ["rowid"] else given["key"]
-    told = NumericCall(tbl=given["tbl"], conf=given["conf"], key=key, nonconf=given.get("nonconf", []))
+    key = () if list(call.key) == ["rowid"] else call.key
+    told = NumericCall(tbl=call.tbl, conf=call.conf, key=key, nonconf=call.nonconf)
     roles = assign(mask.name, catalog, told, uses_nonconf=True)
     nulls = "; NULL stays NULL"  # which the plain macro refuses
     rows = [(column, role, note.removesuffix(nulls)) for column, role, note in columns(egadp.MASK, roles, told)]
@@ -44,22 +62,7 @@ def explained(mask: PlainMacro, catalog: Catalog, given: dict[str, Any]) -> sql.
 
 MACRO = plain_macro(
     "egadp_plain",
-    (
-        arguments.TBL,
-        Parameter("conf", arguments.columns, "the numeric columns to mask, one to five"),
-        Parameter(
-            "secret",
-            Reader("a text of 16 characters or more", arguments.words),
-            "what keys the noise; it stands in the query's text unless getvariable() or, in "
-            "DuckDB's shell, getenv() brings it",
-        ),
-        Parameter(
-            "key", arguments.columns, "the columns that identify a row, each once; 'rowid' numbers the rows of a table"
-        ),
-        Parameter(
-            "nonconf", arguments.columns, "the numeric columns whose relation to conf is kept, up to five", "NULL"
-        ),
-    ),
+    PlainCall,
     "egadp_mask for up to five columns and five in nonconf, in any DuckDB shell; noise from SHA-256; plain SQL.",
     egadp.MASK.reference,
     kind=Kind.MASK,

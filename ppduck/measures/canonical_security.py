@@ -32,7 +32,7 @@ from ppduck.values import Moments
 
 NAME = "canonical_security"
 RESULTS = (
-    Result("piece", "VARCHAR", "the condition of a piece; only where pieces are given"),
+    Result("piece", "VARCHAR", "the condition of a piece", "with pieces"),
     Result("measure", "VARCHAR", "which canonical correlation, or which difference of two"),
     Result("passed", "BOOLEAN", "whether a difference is within its tolerance; NULL of a correlation"),
     Result("value", "DOUBLE", "the correlation or difference, from 0 to 1"),

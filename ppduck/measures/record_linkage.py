@@ -34,7 +34,7 @@ from ppduck.values import Array
 NAME = "record_linkage"
 RESULTS = (
     Result("method", "VARCHAR", "distance, mahalanobis or probabilistic"),
-    Result("without", "VARCHAR", "the column that is left out, NULL where none is; only with detail := 'columns'"),
+    Result("without", "VARCHAR", "the column that is left out, NULL where none is", "with detail := 'columns'"),
     Result("linked", "DOUBLE", "how many masked records have their own original nearest, ties shared"),
     Result("linked_share", "DOUBLE", "the same as a share of the records that were sought"),
     Result("chance_share", "DOUBLE", "what guessing would link"),

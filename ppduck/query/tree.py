@@ -314,9 +314,9 @@ class Statement:
     """WITH … SELECT, step by step."""
 
     def __init__(self) -> None:
-        self._steps: list[tuple[str, str | Expr, bool]] = []
+        self._steps: list[tuple[str, Expr, bool]] = []
 
-    def step(self, name: str, body: str | Expr, *, materialized: bool) -> None:
+    def step(self, name: str, body: Expr, *, materialized: bool) -> None:
         self._steps.append((name, body, materialized))
 
     def has(self, name: str) -> bool:
@@ -327,25 +327,14 @@ class Statement:
         last = max((i for i, (_, _, kept) in enumerate(self._steps) if kept), default=None)
         steps = []
         for i, (own, rows, kept) in enumerate(self._steps):
-            tree = exp.Var(this=rows) if isinstance(rows, str) else rows
-            tree = exp.Var(this=_whole(render(tree))) if i == last else tree
+            tree = _whole(rows) if i == last else rows
             steps.append(exp.CTE(this=tree, alias=exp.TableAlias(this=name(own)), materialized=kept))
         if steps:
             body.set("with_", exp.With(expressions=steps))
         return body
 
-    def finish(self, body: str | Expr) -> str:
-        last = max((i for i, (_, _, kept) in enumerate(self._steps) if kept), default=None)
-        steps = []
-        for i, (own, rows, kept) in enumerate(self._steps):
-            hint = "MATERIALIZED" if kept else "NOT MATERIALIZED"
-            text = rows if isinstance(rows, str) else render(rows)
-            steps.append(f"{render(name(own))} AS {hint} ({_whole(text) if i == last else text})")
-        written = body if isinstance(body, str) else render(body)
-        return f"WITH {', '.join(steps)} {written}" if steps else written
 
-
-def _whole(rows: str) -> str:
+def _whole(rows: Expr) -> Expr:
     """The same rows, in a plan in which no step is handed on in pieces.
 
     DuckDB 2.0 feeds the readers of a MATERIALIZED step while it is still being made. Where one of them may stop early
@@ -353,34 +342,7 @@ def _whole(rows: str) -> str:
     It keeps a step whole wherever the plan from there on holds a recursion: here one of a single row, in the last step
     that is kept, which costs next to nothing.
     """
-    return f'SELECT "_pp_body".* FROM ({rows}) AS "_pp_body" CROSS JOIN ({_ONE_ROW}) AS "_pp_once"'
-
-
-def select(
-    columns: Sequence[Expr],
-    source: str,
-    *,
-    where: Expr | None = None,
-    group: Sequence[Expr] = (),
-) -> str:
-    """One SELECT over a FROM clause that is SQL already."""
-    parts = ["SELECT", ", ".join(map(render, columns)), "FROM", source]
-    if where is not None:
-        parts += ["WHERE", render(where)]
-    if group:
-        parts += ["GROUP BY", ", ".join(map(render, group))]
-    return " ".join(parts)
-
-
-def joined(left: str, right: str, on: Sequence[tuple[Expr, Expr]], *, outer: bool = False) -> str:
-    """left JOIN right, NULLs matching NULLs; a cross join where there is nothing to match.
-
-    ``outer`` keeps rows of left that match nothing.
-    """
-    if not on and not outer:
-        return f"{left} CROSS JOIN {right}"
-    pairs = [render(exp.NullSafeEQ(this=a.copy(), expression=b.copy())) for a, b in on]
-    return f"{left} {'LEFT JOIN' if outer else 'JOIN'} {right} ON {' AND '.join(pairs or ['true'])}"
+    return query([star("_pp_body")], derived(rows, "_pp_body").cross(derived(raw(_ONE_ROW), "_pp_once")))
 
 
 def raw(text: str) -> Expr:

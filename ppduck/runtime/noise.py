@@ -35,13 +35,9 @@ WORDS = tuple(
         partial(words, blocks=blocks),
         ("UBIGINT", "UBIGINT"),
         f"UBIGINT[{WORDS_PER_BLOCK * blocks}]",
-        by="batches",
         noise=of,
     )
     for of in NOISES
     for blocks in range(1, MOST_BLOCKS + 1)
 )
-DRAWS = tuple(
-    Udf(draw_function(seeded=of == "seeded"), draws, ("BIGINT",) * 3, "UBIGINT", by="batches", noise=of)
-    for of in NOISES
-)
+DRAWS = tuple(Udf(draw_function(seeded=of == "seeded"), draws, ("BIGINT",) * 3, "UBIGINT", noise=of) for of in NOISES)

@@ -98,4 +98,4 @@ def evaluate(tokens: Any, inputs: Any) -> pa.Array:
 
 
 LEARN = told_udf("ppduck_learn", learn, MaskSpec, Training, "UBIGINT")
-EVALUATE = Udf("ppduck_evaluate", evaluate, ("UBIGINT", "DOUBLE[]"), "DOUBLE[]", by="batches")
+EVALUATE = Udf("ppduck_evaluate", evaluate, ("UBIGINT", "DOUBLE[]"), "DOUBLE[]")

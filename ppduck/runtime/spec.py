@@ -52,7 +52,7 @@ class MaskSpec(Spec):
     @property
     def call(self) -> Any:
         """The call itself, as the mask's own class of parameters."""
-        return self.mask.takes(tbl=self.table, **self.arguments)  # type: ignore[operator,call-arg]
+        return self.mask.takes(tbl=self.table, **self.arguments)  # type: ignore[call-arg]
 
     @property
     def rounds(self) -> bool:

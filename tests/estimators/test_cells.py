@@ -46,9 +46,9 @@ def told(rows: str, table: Cells, last: sql.Expr) -> list[Any]:
     statement = table.solve(ECHO, table.spec(CellsSpec))
     with duckdb.connect() as con:
         con.execute(f"CREATE TABLE t AS SELECT * FROM (VALUES {rows}) AS v(a, b)")
-        function, options = callable_by_duckdb(ECHO, Speaker(), lambda: KeyedNoise(b"sixteen bytes or more"))
+        function = callable_by_duckdb(ECHO, Speaker(), lambda: KeyedNoise(b"sixteen bytes or more"))
         create: Any = con.create_function
-        create("echo", function, list(ECHO.takes), ECHO.gives, null_handling="special", **options)
+        create("echo", function, list(ECHO.takes), ECHO.gives, null_handling="special", type="arrow")
         return con.execute(sql.render(statement.query(last))).fetchall()
 
 

@@ -48,8 +48,8 @@ TOLD = told_udf("told", told, OwnSpec, Sums, "DOUBLE[]")
 
 
 def registered(con: duckdb.DuckDBPyConnection, udf: Udf) -> None:
-    function, options = callable_by_duckdb(udf, Speaker(), lambda: NOISE)
-    con.create_function(udf.name, function, list(udf.takes), udf.gives, null_handling="special", **options)
+    function = callable_by_duckdb(udf, Speaker(), lambda: NOISE)
+    con.create_function(udf.name, function, list(udf.takes), udf.gives, null_handling="special", type="arrow")
 
 
 def asked(rows: int) -> str:
@@ -90,7 +90,7 @@ def test_noise_comes_first() -> None:
         return numbers
 
     with duckdb.connect() as con:
-        registered(con, Udf("drawn", drawn, ("BIGINT",), "BIGINT", by="batches", noise="keyed"))
+        registered(con, Udf("drawn", drawn, ("BIGINT",), "BIGINT", noise="keyed"))
         assert con.execute("SELECT drawn(7)").fetchall() == [(7,)]
 
 

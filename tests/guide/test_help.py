@@ -13,7 +13,6 @@ from ppduck.call import registry
 from ppduck.call.registry import function_named, functions, masks, presented
 from ppduck.errors import PpduckWarning
 from ppduck.guide.demo import DEMO
-from ppduck.guide.examples import EXAMPLES, example_of
 from tests.conftest import SECRET
 
 WARNS = {"rr_classifier_check"}  # which is its work
@@ -96,12 +95,12 @@ def test_every_function_is_told_whole(demo: duckdb.DuckDBPyConnection, function:
     assert [row[1] for row in rows if row[0] == "parameter"] == [p.name for p in function.parameters]
     assert [row for row in rows if row[0] == "parameter" and not row[4]] == [], "a reader says what it takes: reader()"
     assert section(rows, "result") == [result.meaning for result in function.results]
-    assert section(rows, "example") == [example_of(function)]
+    assert section(rows, "example") == [function.example]
 
 
 @pytest.mark.parametrize("name", [function.name for function in functions()])
 def test_every_example_runs(demo: duckdb.DuckDBPyConnection, name: str) -> None:
-    statement = example_of(function_named(name))
+    statement = function_named(name).example
     assert f"{name}(" in statement
     assert "\n" not in statement
     demo.execute("BEGIN")  # what it makes goes again
@@ -115,17 +114,16 @@ def test_every_example_runs(demo: duckdb.DuckDBPyConnection, name: str) -> None:
     assert found or statement.startswith("CREATE")
 
 
-def test_examples_are_of_functions_that_exist() -> None:
-    """And none is written twice, once a function brings its own."""
-    own = {function.name: function.example for function in functions()}
-    assert [name for name, statement in EXAMPLES.items() if own[name] not in ("", statement)] == []
+def test_every_function_says_what_it_answers_and_how_it_is_called() -> None:
+    assert [each.name for each in functions() if not each.example] == []
+    assert [each.name for each in functions() if not each.results and each not in masks().values()] == []
 
 
 @pytest.mark.parametrize("function", [each for each in functions() if each.results], ids=lambda function: function.name)
 def test_results_are_those_of_the_example(demo: duckdb.DuckDBPyConnection, function: registry.Function) -> None:
     """Columns of the table itself may stand beside them."""
-    described = {row[0]: row[1] for row in demo.execute(f"DESCRIBE {example_of(function)}").fetchall()}
-    declared = {result.name: result.type for result in function.results}
+    described = {row[0]: row[1] for row in demo.execute(f"DESCRIBE {function.example}").fetchall()}
+    declared = {each.name: each.type for each in function.results if not each.when or each.name in described}
     assert {name: described.get(name) for name in declared} == declared
 
 
