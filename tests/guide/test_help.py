@@ -94,7 +94,8 @@ def test_every_function_is_told_whole(demo: duckdb.DuckDBPyConnection, function:
     assert section(rows, "summary") == [function.summary]
     assert [row[1] for row in rows if row[0] == "parameter"] == [p.name for p in function.parameters]
     assert [row for row in rows if row[0] == "parameter" and not row[4]] == [], "a reader says what it takes: reader()"
-    assert section(rows, "result") == [result.meaning for result in function.results]
+    ends = {each.when: f"; only {each.when}" if each.when else "" for each in function.results}
+    assert section(rows, "result") == [each.meaning + ends[each.when] for each in function.results]
     assert section(rows, "example") == [function.example]
 
 
