@@ -9,7 +9,7 @@ from ppduck.call.registry import Function
 
 def test_a_promise_holds_for_the_calls_it_names() -> None:
     exact = Guarantee(Promise.MOMENTS, "with variant 1: exact", lambda call: call == 1)
-    function = Function("f", Call, lambda catalog, call: "", "", "", keeps=(exact, "an old sentence"))
+    function = Function("f", Call, lambda catalog, call: "", "", "", keeps=(exact,))
     assert function.promises(Promise.MOMENTS, 1)
     assert not function.promises(Promise.MOMENTS, 2)
     assert not function.promises(Promise.VALUES, 1)

@@ -44,7 +44,7 @@ def test_a_type_that_sql_does_not_have() -> None:
 def test_a_call_tells_every_field() -> None:
     told = {name: sql.null() for name in ("group", "rows", "token", "sums", "values")}
     asked = sql.render(UDF.asked(Spec("f", "t"), told))
-    assert asked.startswith("A_FUNCTION('{")
+    assert asked.startswith("a_function('{")
     assert "CAST(NULL AS UBIGINT)" in asked
     with pytest.raises(TypeError, match="a_function is told"):
         UDF.asked(Spec("f", "t"), {"group": sql.null()})
