@@ -129,7 +129,7 @@ def test_a_matrix_of_another_size() -> None:
 def test_many_cells_are_refused_before_they_are_counted() -> None:
     class Sizes:
         def execute(self, query: str, parameters: object = None) -> Any:
-            assert query.count("COUNT(DISTINCT") == 8
+            assert query.count("count(DISTINCT") == 8
             return self
 
         def fetchone(self) -> Any:

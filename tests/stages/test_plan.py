@@ -35,14 +35,14 @@ def test_it_is_one_statement(plan: Plan) -> None:
     assert written.startswith(
         'WITH "_pp_source" AS NOT MATERIALIZED (SELECT "x", "g" FROM "t"), "_pp_totals" AS MATERIALIZED ('
     )
-    assert 'COUNT(*) AS "_pp_n"' in written
-    assert written.endswith(' SELECT ROW_NUMBER() OVER (ORDER BY "x" ASC NULLS LAST) FROM "_pp_source"')
+    assert 'count(*) AS "_pp_n"' in written
+    assert written.endswith(' SELECT row_number() OVER (ORDER BY "x" ASC NULLS LAST) FROM "_pp_source"')
 
 
 def test_a_part_is_asked_for_partial_results(plan: Plan) -> None:
     totals = plan.stage("_pp_totals")
     assert isinstance(totals, Totals)
     assert sql.render(totals.partial()) == (
-        'SELECT "g" AS "_pp_by0", COUNT(*) AS "_pp_part0", CAST(LIST_VALUE(SUM("x")) AS DOUBLE[]) AS "_pp_part1", '
-        'SUM(CAST("x" AS DOUBLE)) AS "_pp_part2", COUNT("x") AS "_pp_part3" FROM "_pp_source" GROUP BY "g"'
+        'SELECT "g" AS "_pp_by0", count(*) AS "_pp_part0", CAST(list_value(sum("x")) AS DOUBLE[]) AS "_pp_part1", '
+        'sum(CAST("x" AS DOUBLE)) AS "_pp_part2", count("x") AS "_pp_part3" FROM "_pp_source" GROUP BY "g"'
     )
