@@ -1,7 +1,7 @@
 """GADP: general additive data perturbation.
 
 Y = β0 + S·β1 + ε, with β1 = Σss⁻¹Σsx and ε drawn from N(0, Σr), Σr = Σxx - Σxs Σss⁻¹ Σsx.
-(002, "Estimating the model parameters"; Muralidhar, Parsa and Sarathy 1999.)
+(Muralidhar, Parsa & Sarathy 1999; Sarathy & Muralidhar 2008, on estimating the parameters.)
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Y = S·B + e, with e made orthogonal to [1, S] and given exactly the covariance Σr. Unlike EGADP, e
 is not made orthogonal to X, so in small tables it may correlate with X by chance.
-(002, "Implementing IPSO"; Burridge 2003.)
+(Burridge 2003; Sarathy & Muralidhar 2008, on implementing IPSO.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Microaggregation: groups of at least k records that are near each other, each value replaced by its group's mean.
 
-MDAV on standardised columns, all together or some at a time (MIC-vm-k takes v columns at a time). (004, section 6;
-Domingo-Ferrer & Mateo-Sanz 2002.)
+MDAV on standardised columns, all together or some at a time (MIC-vm-k takes v columns at a time). (Domingo-Ferrer &
+Mateo-Sanz 2002; Pont-Tuset et al. 2007, section 6.)
 """
 
 from __future__ import annotations

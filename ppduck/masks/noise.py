@@ -1,7 +1,7 @@
 """Simple additive noise.
 
 Y = X + e, independent for every column, var(e) = level·var(X). Variances grow by the factor
-1 + level and correlations shrink. (002, "Simple Additive Noise".)
+1 + level and correlations shrink. (Sarathy & Muralidhar 2008, simple additive noise.)
 """
 
 from __future__ import annotations

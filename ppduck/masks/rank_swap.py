@@ -1,6 +1,6 @@
 """Rank swapping: values change places with others whose rank is at most ``reach`` % of the rows away.
 
-See the kernel for which do. (Moore 1996; Domingo-Ferrer & Torra 2001, section 6.)
+See the kernel for which do. (Moore 1996; Pont-Tuset et al. 2007, section 6.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """recommend_mask(): which mask fits the relations that are there, and what it will not keep.
 
-The match of relations and masks (000, Appendix A): linear ones are kept by EGADP, monotonic ones by the copula masks
-and by shuffling, any that nonconf determines by NM-EGADP.
+The match of relations and masks (Al-Ahmadi 2006, Appendix A): linear ones are kept by EGADP, monotonic ones by the
+copula masks and by shuffling, any that nonconf determines by NM-EGADP.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """relationships(): what kind of relation each conf column has with the others, and the evidence for it.
 
 Judged on a bounded sample from the least-squares line, Spearman's correlation and the left-out R² of a kernel fit
-(000, Appendix A, where scatter plots are the judges).
+(Al-Ahmadi 2006, Appendix A, where scatter plots are the judges).
 """
 
 from __future__ import annotations

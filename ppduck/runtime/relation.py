@@ -82,6 +82,8 @@ def model_of(token: int) -> Relation:
 def evaluate(tokens: Any, inputs: Any) -> pa.Array:
     """û of every row, by the model of its group."""
     rows = inputs.combine_chunks() if isinstance(inputs, pa.ChunkedArray) else inputs
+    if not len(rows):
+        return pa.array([], type=pa.list_(pa.float64()))
     models = np.asarray(tokens.to_numpy())
     s = rows.flatten().to_numpy(zero_copy_only=False).reshape(len(rows), -1)
     found: Array | None = None
@@ -91,8 +93,7 @@ def evaluate(tokens: Any, inputs: Any) -> pa.Array:
         if found is None:
             found = np.empty((len(s), predicted.shape[1]))
         found[mine] = predicted
-    if found is None:
-        return pa.array([], type=pa.list_(pa.float64()))
+    assert found is not None
     offsets = np.arange(len(s) + 1, dtype=np.int32) * found.shape[1]
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(found.reshape(-1)))
 
