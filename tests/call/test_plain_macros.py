@@ -81,4 +81,5 @@ def test_what_looks_like_a_call_is_duckdbs_function_or_named_as_none() -> None:
     called = {
         found["name"] for found in whole_names._CALLS.finditer(plain_macros.text()) if whole_names._is_function(found)
     }
+    known |= {"dense_rank", "lag", "lead", "row_number"}  # which DuckDB 1.4 does not list
     assert {name for name in called - set(plain_macros.bodies()) if name.lower() not in known} == plain_macros.NO_CALLS
