@@ -27,7 +27,9 @@ def main(path: str) -> None:
     # The owner's statement. Seeded, so that everybody who runs this sees the same; never seed a real release.
     con.execute(f"CREATE VIEW adult_rr AS FROM rr_mask('adult', conf={ATTRIBUTES}, p=0.9, seed=1)")
     # The analyst's statement: one call, 2 × 5 × 7 × 7 cells with their uncertainty.
-    con.execute(f"CREATE TABLE found AS FROM rr_reconstruct('adult_rr', {ATTRIBUTES}, target='table')")
+    con.execute(
+        f"CREATE TABLE found AS FROM rr_reconstruct('adult_rr', {ATTRIBUTES}, target='table')"
+    )
 
     names = ", ".join(ATTRIBUTES)
     con.execute(
@@ -45,7 +47,9 @@ def main(path: str) -> None:
         FROM compared ORDER BY compared.truth DESC LIMIT 10
         """
     ).show(max_width=200)
-    print("All cells: error of the published and of the reconstructed table, and how it compares with what was said.")
+    print(
+        "All cells: error of the published and of the reconstructed table, and how it compares with what was said."
+    )
     con.sql(
         """
         SELECT round(sum(abs(observed - truth)) / 2, 4) AS distance_published,

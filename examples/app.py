@@ -120,28 +120,40 @@ def publish(owner: duckdb.DuckDBPyConnection, file: Path) -> list[View]:
     query = "SELECT view_name, sql, comment FROM system.main.duckdb_views() WHERE schema_name = ? ORDER BY view_name"
     found = owner.execute(query, [SCHEMA]).fetchall()
     if not found:
-        raise SystemExit(f'app.py: there is nothing to publish: the schema "{SCHEMA}" has no views.')
+        raise SystemExit(
+            f'app.py: there is nothing to publish: the schema "{SCHEMA}" has no views.'
+        )
     query = "SELECT function_name FROM system.main.duckdb_functions() WHERE NOT internal AND database_name <> 'temp'"
     macros = {name.casefold() for (name,) in owner.execute(query).fetchall()}
     views = []
     path = str(file).replace("'", "''")
-    owner.execute(f"ATTACH '{path}' AS \"masked views\" (READ_WRITE)")  # the owner's own may be read-only
+    owner.execute(
+        f"ATTACH '{path}' AS \"masked views\" (READ_WRITE)"
+    )  # the owner's own may be read-only
     for name, created, about in found:
         try:
             check(owner, body_of_view(created), tables=set(), functions=None, macros=macros)
         except Refused as refused:
-            raise SystemExit(f'app.py: view "{name}" must read masks only, and none with a seed: {refused}') from None
+            raise SystemExit(
+                f'app.py: view "{name}" must read masks only, and none with a seed: {refused}'
+            ) from None
         table = f'"masked views".main.{quoted(name)}'
         # Masks keep the order of the rows, by which a view without a key could be joined to one that has it.
-        owner.execute(f"CREATE TABLE {table} AS FROM {SCHEMA}.{quoted(name)} ORDER BY system.main.random()")
+        owner.execute(
+            f"CREATE TABLE {table} AS FROM {SCHEMA}.{quoted(name)} ORDER BY system.main.random()"
+        )
         [(rows,)] = owner.execute(f"SELECT system.main.count(*) FROM {table}").fetchall()
-        columns = {column: type_ for column, type_, *_ in owner.execute(f"DESCRIBE {table}").fetchall()}
+        columns = {
+            column: type_ for column, type_, *_ in owner.execute(f"DESCRIBE {table}").fetchall()
+        }
         views.append(View(name, about, rows, columns))
     owner.execute('DETACH "masked views"')
     return views
 
 
-def answer(con: duckdb.DuckDBPyConnection, sql: str, format: str, tables: set[str], most: int) -> tuple[str, bool]:
+def answer(
+    con: duckdb.DuckDBPyConnection, sql: str, format: str, tables: set[str], most: int
+) -> tuple[str, bool]:
     """The answer as text, and whether rows are left off."""
     sql = without_semicolon(sql)
     check(con, sql, tables, functions=TABLE_FUNCTIONS)
@@ -154,14 +166,20 @@ def answer(con: duckdb.DuckDBPyConnection, sql: str, format: str, tables: set[st
         rows += batch
         size += sum(map(len, batch))
         if size > MOST_BYTES:
-            raise Refused(413, "too_large", f"the answer has more than {MOST_BYTES:,} characters; ask for less.")
+            raise Refused(
+                413,
+                "too_large",
+                f"the answer has more than {MOST_BYTES:,} characters; ask for less.",
+            )
     truncated = len(rows) > most
     del rows[most:]
     if format == "csv":
         return "".join(line + "\r\n" for line in [",".join(map(quoted, names)), *rows]), truncated
     lines = ",\n".join(f"[{row}]" for row in rows)
     # JSON does not know the numbers NaN and Infinity, though DuckDB writes them; texts stay as they are.
-    lines = re.sub(r'("(?:[^"\\]+|\\.)*")|(-?(?:NaN|Infinity))', lambda at: at[1] or f'"{at[2]}"', lines)
+    lines = re.sub(
+        r'("(?:[^"\\]+|\\.)*")|(-?(?:NaN|Infinity))', lambda at: at[1] or f'"{at[2]}"', lines
+    )
     head = json.dumps({"columns": names, "truncated": truncated}, ensure_ascii=False)
     return f'{head[:-1]}, "rows": [\n{lines}\n]}}', truncated
 
@@ -210,11 +228,15 @@ class Worker:
             self.pipe.send((query.sql, query.format))
             if not self.pipe.poll(self.seconds):
                 self.stop()
-                raise Refused(408, "timeout", f"the query took longer than {self.seconds:g} seconds.")
+                raise Refused(
+                    408, "timeout", f"the query took longer than {self.seconds:g} seconds."
+                )
             status, *found = self.pipe.recv()
         except (EOFError, OSError):
             self.stop()
-            raise Refused(500, "ended", "the query ended its process, most likely by the memory it took.") from None
+            raise Refused(
+                500, "ended", "the query ended its process, most likely by the memory it took."
+            ) from None
         if status != 200:
             raise Refused(status, *found)
         body, truncated = found
@@ -257,13 +279,23 @@ def create_app(views: list[View], workers: list[Worker], seconds: float) -> Fast
             raise Refused(503, "busy", "all workers are busy; ask again later.") from None
         answering = asyncio.ensure_future(asyncio.to_thread(worker.ask, query))
         answering.add_done_callback(lambda _: free.put_nowait(worker))
-        return await asyncio.shield(answering)  # the worker is busy till the end, even if nobody waits any more
+        return await asyncio.shield(
+            answering
+        )  # the worker is busy till the end, even if nobody waits any more
 
     @app.middleware("http")
-    async def refuse_long_bodies(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+    async def refuse_long_bodies(
+        request: Request, go_on: Callable[[Request], Awaitable[Response]]
+    ) -> Response:
         length = request.headers.get("content-length", "")
-        if request.method == "POST" and not (length.isdecimal() and len(length) < 9 and int(length) <= LONGEST_BODY):
-            return failure(413, "request", f"send a body with a Content-Length of at most {LONGEST_BODY:,} bytes.")
+        if request.method == "POST" and not (
+            length.isdecimal() and len(length) < 9 and int(length) <= LONGEST_BODY
+        ):
+            return failure(
+                413,
+                "request",
+                f"send a body with a Content-Length of at most {LONGEST_BODY:,} bytes.",
+            )
         return await go_on(request)
 
     @app.exception_handler(Refused)
@@ -273,7 +305,9 @@ def create_app(views: list[View], workers: list[Worker], seconds: float) -> Fast
     @app.exception_handler(RequestValidationError)
     async def misread(_: Request, error: RequestValidationError) -> JSONResponse:
         faults = ((".".join(map(str, fault["loc"][1:])), fault["msg"]) for fault in error.errors())
-        return failure(422, "request", "; ".join(f"{where or 'body'}: {what}" for where, what in faults))
+        return failure(
+            422, "request", "; ".join(f"{where or 'body'}: {what}" for where, what in faults)
+        )
 
     @app.exception_handler(HTTPException)
     async def elsewhere(_: Request, error: HTTPException) -> JSONResponse:
@@ -308,8 +342,12 @@ def published(database: str | None) -> Iterator[tuple[Path, list[View]]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Lets analysts query masked views over HTTP, and nothing else.")
-    parser.add_argument("database", nargs="?", help=f'the owner\'s database; its schema "{SCHEMA}" is published')
+    parser = argparse.ArgumentParser(
+        description="Lets analysts query masked views over HTTP, and nothing else."
+    )
+    parser.add_argument(
+        "database", nargs="?", help=f'the owner\'s database; its schema "{SCHEMA}" is published'
+    )
     parser.add_argument("--demo", action="store_true", help="publish made-up patients instead")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--rows", type=int, default=10_000, help="most rows of an answer")
@@ -320,7 +358,9 @@ def main() -> None:
     if given.rows < 1 or not given.seconds > 0:
         parser.error("--rows and --seconds must be above 0")
     if not given.demo and not os.environ.get("PPDUCK_SECRET"):
-        parser.error("set PPDUCK_SECRET: without a secret, every start would be a new release of the same rows")
+        parser.error(
+            "set PPDUCK_SECRET: without a secret, every start would be a new release of the same rows"
+        )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # so that the file is removed
     with published(given.database) as (file, views), contextlib.ExitStack() as ending:
         os.environ.pop("PPDUCK_SECRET", None)  # done with
@@ -328,7 +368,10 @@ def main() -> None:
         for worker in workers:
             ending.callback(worker.stop)
         told = ", ".join(f"{quoted(view.name)} ({view.rows:,} rows)" for view in views)
-        print(f"http://127.0.0.1:{given.port} answers queries over {told}. Ctrl-C ends it.", flush=True)
+        print(
+            f"http://127.0.0.1:{given.port} answers queries over {told}. Ctrl-C ends it.",
+            flush=True,
+        )
         app = create_app(views, workers, given.seconds)
         uvicorn.run(app, host="127.0.0.1", port=given.port, log_level="warning")
 

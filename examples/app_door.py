@@ -15,7 +15,12 @@ TABLE_FUNCTIONS = {"generate_series", "range", "unnest"}
 REFUSED_FUNCTIONS = {"current_setting", "currval", "getenv", "getvariable", "nextval", "write_log"}
 QUERY_NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 TABLE_REFS = {"BASE_TABLE", "TABLE_FUNCTION", "SUBQUERY", "JOIN"}
-TABLE_REFS |= {"EMPTY", "EMPTY_FROM", "EXPRESSION_LIST", "COLUMN_DATA"}  # SELECT without FROM, VALUES
+TABLE_REFS |= {
+    "EMPTY",
+    "EMPTY_FROM",
+    "EXPRESSION_LIST",
+    "COLUMN_DATA",
+}  # SELECT without FROM, VALUES
 
 
 class Refused(Exception):  # noqa: N818 - an answer, and no mistake of ours
@@ -37,7 +42,9 @@ def check(
 
     A macro may read what it likes behind the name of any function or operator: it must not call one of ``macros``.
     """
-    [(text,)] = con.execute("SELECT system.main.json_serialize_sql(CAST(? AS VARCHAR))", [sql]).fetchall()
+    [(text,)] = con.execute(
+        "SELECT system.main.json_serialize_sql(CAST(? AS VARCHAR))", [sql]
+    ).fetchall()
     parsed = json.loads(text)
     if parsed["error"] and parsed["error_type"] == "parser":
         raise Refused(400, "syntax", parsed["error_message"])
@@ -62,21 +69,35 @@ def _walk(node: Any, tables: set[str], functions: set[str] | None) -> None:
         if not isinstance(read, dict) or "class" in read or read["type"].endswith("_NODE"):
             continue  # an expression, or a query of its own
         if read["type"] not in TABLE_REFS:
-            raise Refused(403, "not_a_view", "name the views to read; SHOW, DESCRIBE and PIVOT are not run here.")
+            raise Refused(
+                403,
+                "not_a_view",
+                "name the views to read; SHOW, DESCRIBE and PIVOT are not run here.",
+            )
     if kind == "BASE_TABLE":
         path = [node["catalog_name"], node["schema_name"], node["table_name"]]
         if any(path[:2]) or path[2].casefold() not in tables:
             name = ".".join(part for part in path if part)
-            raise Refused(403, "not_a_view", f"there is no view {quoted(name)}; GET /views lists those there are.")
+            raise Refused(
+                403,
+                "not_a_view",
+                f"there is no view {quoted(name)}; GET /views lists those there are.",
+            )
     if kind == "TABLE_FUNCTION":
         name = node["function"].get("function_name", "")
         allowed = name.endswith(MASKS) if functions is None else name.casefold() in functions
         if not allowed:
-            raise Refused(403, "function", f"the function {quoted(name)} may not stand in FROM here.")
+            raise Refused(
+                403, "function", f"the function {quoted(name)} may not stand in FROM here."
+            )
         if functions is None:
             _refuse_seed(node["function"])
     elif node.get("class") == "FUNCTION" and node["function_name"].casefold() in REFUSED_FUNCTIONS:
-        raise Refused(403, "function", f"the function {quoted(node['function_name'])} is not for queries here.")
+        raise Refused(
+            403,
+            "function",
+            f"the function {quoted(node['function_name'])} is not for queries here.",
+        )
     visible = set(tables)
     for entry in (node.get("cte_map") or {}).get("map", []):
         own, body = {entry["key"].casefold()}, entry["value"]
@@ -95,7 +116,11 @@ def _refuse_macros(node: Any, macros: frozenset[str] | set[str]) -> None:
         _refuse_macros(part, macros)
     name = node.get("function_name") if isinstance(node, dict) else None
     if name and name.casefold() in macros:
-        raise Refused(403, "macro", f"{quoted(name)} is a macro of the database, which may read anything; drop it.")
+        raise Refused(
+            403,
+            "macro",
+            f"{quoted(name)} is a macro of the database, which may read anything; drop it.",
+        )
 
 
 def _refuse_seed(mask: dict[str, Any]) -> None:
@@ -107,7 +132,9 @@ def _refuse_seed(mask: dict[str, Any]) -> None:
         if name.casefold() == "seed":
             raise Refused(403, "seed", "anybody can repeat the noise of a seed; leave it out.")
         if not name and position > 1:
-            raise Refused(403, "seed", "give parameters by their names: one of those without may be a seed.")
+            raise Refused(
+                403, "seed", "give parameters by their names: one of those without may be a seed."
+            )
 
 
 def body_of_view(created: str) -> str:
@@ -124,7 +151,11 @@ def without_semicolon(sql: str) -> str:
 
 def words(sql: str) -> list[sqlglot.Token]:
     try:
-        return [word for word in sqlglot.tokenize(sql, read="duckdb") if word.token_type != TokenType.SEMICOLON]
+        return [
+            word
+            for word in sqlglot.tokenize(sql, read="duckdb")
+            if word.token_type != TokenType.SEMICOLON
+        ]
     except sqlglot.TokenError:
         return []  # DuckDB will say what is wrong
 

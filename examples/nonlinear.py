@@ -16,7 +16,9 @@ try:
     from matplotlib.figure import Figure
     from PIL import Image  # comes with matplotlib
 except ModuleNotFoundError:
-    sys.exit("examples/nonlinear.py draws with matplotlib, which is not installed: pip install 'ppduck[plots]'")
+    sys.exit(
+        "examples/nonlinear.py draws with matplotlib, which is not installed: pip install 'ppduck[plots]'"
+    )
 
 TITLES = {"store": "Original", "egadp": "EGADP", "shuffled": "Shuffled", "nm_egadp": "NM-EGADP"}
 MASKS = {"egadp": "egadp_mask", "shuffled": "shuffle_mask", "nm_egadp": "nm_egadp_mask"}
@@ -98,19 +100,34 @@ def draw(con: duckdb.DuckDBPyConnection, path: str) -> None:
     figure = Figure(figsize=(10.6, 5.6))
     figure.set_layout_engine("constrained", w_pad=0.09, h_pad=0.09)
     panels = figure.subplots(2, len(TITLES), sharex="row", sharey=True)
-    found = con.execute("SELECT r2_tent, corr_x1_x2, rank_corr FROM figures ORDER BY place").fetchall()
-    for (above, below), (table, title), (r2, corr, rank_corr) in zip(panels.T, TITLES.items(), found, strict=True):
+    found = con.execute(
+        "SELECT r2_tent, corr_x1_x2, rank_corr FROM figures ORDER BY place"
+    ).fetchall()
+    for (above, below), (table, title), (r2, corr, rank_corr) in zip(
+        panels.T, TITLES.items(), found, strict=True
+    ):
         rows = con.execute(f"SELECT s1, x1, x2 FROM {table}").fetchnumpy()
         means = con.execute(
             f"SELECT 4 * floor(s1 / 4) + 2 AS years, avg(x1) AS mean FROM {table} GROUP BY ALL ORDER BY ALL"
         ).fetchnumpy()
-        points = {"s": 7, "linewidths": 0, "alpha": 0.6, "color": ORIGINAL if table == "store" else MASKED}
+        points = {
+            "s": 7,
+            "linewidths": 0,
+            "alpha": 0.6,
+            "color": ORIGINAL if table == "store" else MASKED,
+        }
         above.scatter(rows["s1"], rows["x1"], **points)
-        above.plot(means["years"], means["mean"], color=MEANS, linewidth=2.2, label="mean X1 by age")
+        above.plot(
+            means["years"], means["mean"], color=MEANS, linewidth=2.2, label="mean X1 by age"
+        )
         below.scatter(rows["x2"], rows["x1"], **points)
-        above.text(0.5, 1.15, title, transform=above.transAxes, ha="center", fontsize=14, fontweight="bold")
+        above.text(
+            0.5, 1.15, title, transform=above.transAxes, ha="center", fontsize=14, fontweight="bold"
+        )
         above.set_title(f"R² of X1 given S1: {r2:.2f}", fontsize=9.5)
-        below.set_title(f"correlation {corr:.2f}, of ranks {rank_corr:.2f}".replace("-", "−"), fontsize=9.5)
+        below.set_title(
+            f"correlation {corr:.2f}, of ranks {rank_corr:.2f}".replace("-", "−"), fontsize=9.5
+        )
         above.set_xlabel("S1 (age)")
         below.set_xlabel("X2 (debt)")
     for panel in panels[:, 0]:
@@ -118,7 +135,9 @@ def draw(con: duckdb.DuckDBPyConnection, path: str) -> None:
     for panel in panels.flat:
         panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelsize=9)
-    panels[0, 0].legend(loc="lower center", fontsize=8.5, frameon=False, handlelength=1.5, borderaxespad=0.1)
+    panels[0, 0].legend(
+        loc="lower center", fontsize=8.5, frameon=False, handlelength=1.5, borderaxespad=0.1
+    )
     drawn = BytesIO()
     figure.savefig(drawn, dpi=110)
     # A palette is enough for three colours on white, and a third of the size.
@@ -133,7 +152,9 @@ def main(path: str = "nonlinear.png") -> None:
     for table, mask in MASKS.items():
         call = f"{mask}('store', conf=['x1', 'x2'], nonconf=['s1', 's2'], key='id', seed=1)"
         con.execute(f"CREATE TABLE {table} AS FROM {call}")
-    print("1,000 customers: x1 rises with s1 up to 40 and falls again. The original, and three masks of it:")
+    print(
+        "1,000 customers: x1 rises with s1 up to 40 and falls again. The original, and three masks of it:"
+    )
     show_figures(con)
     show_what_holds(con)
     draw(con, path)

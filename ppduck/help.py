@@ -56,7 +56,10 @@ def page(function: str) -> str:
             lines.append(f"  {description}")  # to be copied in one piece
         elif section == "parameter":
             head = f"{name} ({REQUIRED})" if default == REQUIRED else f"{name} := {default}"
-            lines += [f"  {head}", *_wrapped(f"{description}; takes {takes}" if takes else description, "      ")]
+            lines += [
+                f"  {head}",
+                *_wrapped(f"{description}; takes {takes}" if takes else description, "      "),
+            ]
         elif section == "result":
             lines += [f"  {name} {takes}", *_wrapped(description, "      ")]
         else:
@@ -72,15 +75,25 @@ def _listed() -> Iterator[str]:
 
 def _wrapped(text: str, indent: str) -> list[str]:
     hanging = " " * len(indent)
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False)
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m ppduck.help", description="Help on ppduck's SQL functions.")
+    parser = argparse.ArgumentParser(
+        prog="python -m ppduck.help", description="Help on ppduck's SQL functions."
+    )
     wanted = parser.add_mutually_exclusive_group()
-    wanted.add_argument("function", nargs="?", help="a function, such as egadp_mask; without it, all are listed")
-    wanted.add_argument("--markdown", action="store_true", help="print the table of all functions in Markdown")
-    wanted.add_argument("--demo", action="store_true", help="print the SQL that makes the tables of the examples")
+    wanted.add_argument(
+        "function", nargs="?", help="a function, such as egadp_mask; without it, all are listed"
+    )
+    wanted.add_argument(
+        "--markdown", action="store_true", help="print the table of all functions in Markdown"
+    )
+    wanted.add_argument(
+        "--demo", action="store_true", help="print the SQL that makes the tables of the examples"
+    )
     return parser
 
 

@@ -66,19 +66,31 @@ class Speaker:
     def _news(self, notes: Sequence[Note]) -> list[Note]:
         """Without what was said before of the same query."""
         with self._lock:
-            before = {(note.where, note.query): set(self._said.get((note.where, note.query), ())) for note in notes}
+            before = {
+                (note.where, note.query): set(self._said.get((note.where, note.query), ()))
+                for note in notes
+            }
             for note in notes:
-                self._said.setdefault((note.where, note.query), set()).add((note.sentence, note.column))
+                self._said.setdefault((note.where, note.query), set()).add(
+                    (note.sentence, note.column)
+                )
             while len(self._said) > _MOST_CALLS:
                 self._said.popitem(last=False)
-        return [note for note in notes if (note.sentence, note.column) not in before[note.where, note.query]]
+        return [
+            note
+            for note in notes
+            if (note.sentence, note.column) not in before[note.where, note.query]
+        ]
 
 
 def _warn(notes: Sequence[Note]) -> None:
     for where in dict.fromkeys(note.where for note in notes):
         own = [note for note in notes if note.where == where]
         sentences = dict.fromkeys(note.sentence for note in own)
-        said = [_said(sentence, [note for note in own if note.sentence == sentence]) for sentence in sentences]
+        said = [
+            _said(sentence, [note for note in own if note.sentence == sentence])
+            for sentence in sentences
+        ]
         warnings.warn(f"{where}: " + "\n  also: ".join(said), PpduckWarning, stacklevel=4)
 
 

@@ -29,7 +29,9 @@ class Moments:
     cross: Array
 
     @classmethod
-    def from_sums(cls, n: int, sums: Sequence[float] | Array, products: Sequence[float] | Array) -> Moments:
+    def from_sums(
+        cls, n: int, sums: Sequence[float] | Array, products: Sequence[float] | Array
+    ) -> Moments:
         """From sums of z and of z_i z_j (lower triangle, row by row), z already near its mean.
 
         The sums are taken about a provisional centre; subtracting their own product here makes
@@ -42,7 +44,9 @@ class Moments:
         total = np.asarray(sums, dtype=float)
         if n == 0:
             return cls(0, np.zeros(size), np.zeros((size, size)))
-        with np.errstate(invalid="ignore", over="ignore"):  # who reads it says what is wrong with infinity
+        with np.errstate(
+            invalid="ignore", over="ignore"
+        ):  # who reads it says what is wrong with infinity
             return cls(n, total / n, raw - np.outer(total, total) / n)
 
     @classmethod

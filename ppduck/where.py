@@ -16,7 +16,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="ppduck where",
         description="Prints where the plain SQL macros are (to .read in any DuckDB shell), or the examples.",
     )
-    parser.add_argument("place", nargs="?", choices=list(PLACES), default="sql", help="default: sql")
+    parser.add_argument(
+        "place", nargs="?", choices=list(PLACES), default="sql", help="default: sql"
+    )
     print(path(parser.parse_args(argv).place))
     return 0
 

@@ -8,7 +8,9 @@ from ppduck.call import arguments
 from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.registry import Result
 
-SENSITIVE = parameter(arguments.words, "the column that must not be learned; NULL is a value like others")
+SENSITIVE = parameter(
+    arguments.words, "the column that must not be learned; NULL is a value like others"
+)
 ROWS = Result("rows", "BIGINT", "the rows of the table")
 GROUPS = Result("groups", "BIGINT", "the groups of rows that are equal in all of qi")
 
@@ -16,4 +18,6 @@ GROUPS = Result("groups", "BIGINT", "the groups of rows that are equal in all of
 @parameters
 class AlikeRowsCall(Call):
     tbl: str = arguments.TABLE
-    qi: Sequence[str] = parameter(arguments.column_list, "the columns by which a person could be recognized")
+    qi: Sequence[str] = parameter(
+        arguments.column_list, "the columns by which a person could be recognized"
+    )

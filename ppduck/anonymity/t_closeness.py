@@ -16,7 +16,9 @@ from ppduck.call.registry import Kind, Result
 @parameters
 class TClosenessCall(AlikeRowsCall):
     sensitive: str = SENSITIVE
-    ordered: bool = parameter(arguments.flag, "whether the levels have an order, so that near ones differ less", False)
+    ordered: bool = parameter(
+        arguments.flag, "whether the levels have an order, so that near ones differ less", False
+    )
 
 
 MACRO = plain_macro(
@@ -26,11 +28,19 @@ MACRO = plain_macro(
     "Li, Li & Venkatasubramanian (2007), ICDE",
     kind=Kind.MEASURE,
     results=(
-        Result("t", "DOUBLE", "the distance of the group that is farthest from the whole table, from 0 to 1"),
+        Result(
+            "t",
+            "DOUBLE",
+            "the distance of the group that is farthest from the whole table, from 0 to 1",
+        ),
         Result("mean_t", "DOUBLE", "the distance of a row's group, on average over all rows"),
         ROWS,
         GROUPS,
-        Result("measure", "VARCHAR", "the distance: variational, or ordered where the levels have an order"),
+        Result(
+            "measure",
+            "VARCHAR",
+            "the distance: variational, or ordered where the levels have an order",
+        ),
         Result("direction", "VARCHAR", "which way t is good"),
     ),
     example="FROM t_closeness('survey', ['gender','smoker'], 'disease')",

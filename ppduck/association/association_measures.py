@@ -12,7 +12,10 @@ from ppduck.call.registry import Kind, Result
 class AssociationMeasuresCall(Call):
     tbl: str = arguments.TABLE
     a: str = parameter(arguments.words, "the column of the rows")
-    b: str = parameter(arguments.words, "the column of the columns; of two levels each, the second counts as presence")
+    b: str = parameter(
+        arguments.words,
+        "the column of the columns; of two levels each, the second counts as presence",
+    )
 
 
 MACRO = plain_macro(

@@ -35,8 +35,12 @@ _SHARE = arguments.number(Range(0, 1))
 class RulesCall(Call):
     """What makes a rule; a function's tables stand before it."""
 
-    columns: Sequence[str] = parameter(arguments.columns, "the items: columns of 0 and 1, or of booleans", last=True)
-    min_support: float = parameter(_SHARE, "the least share of baskets that hold all items of a rule", last=True)
+    columns: Sequence[str] = parameter(
+        arguments.columns, "the items: columns of 0 and 1, or of booleans", last=True
+    )
+    min_support: float = parameter(
+        _SHARE, "the least share of baskets that hold all items of a rule", last=True
+    )
     min_confidence: float = parameter(
         _SHARE, "the least share of the antecedent's baskets that hold the consequent", last=True
     )
@@ -50,7 +54,9 @@ class RulesCall(Call):
         "chebyshev",
         last=True,
     )
-    max_items: int | None = parameter(arguments.whole(2, 1000), "the most items in a rule", None, last=True)
+    max_items: int | None = parameter(
+        arguments.whole(2, 1000), "the most items in a rule", None, last=True
+    )
 
     @property
     def words(self) -> DesignWords:
@@ -58,7 +64,9 @@ class RulesCall(Call):
 
     @property
     def limits(self) -> Limits:
-        return Limits(self.min_support, self.min_confidence, self.confidence, self.range, self.max_items)
+        return Limits(
+            self.min_support, self.min_confidence, self.confidence, self.range, self.max_items
+        )
 
 
 @dataclass(frozen=True)
@@ -114,8 +122,13 @@ def refuse_other_than_bits(release: Release) -> None:
     faults = release.faults()
     refuse_other_types(faults, release.columns)
     for attribute in release.attributes:
-        if attribute.levels is not None and sorted(map(str, attribute.levels)) not in (["0", "1"], ["false", "true"]):
-            faults.add(f"item column {quoted(attribute.name)} was randomized over other levels than 0 and 1.")
+        if attribute.levels is not None and sorted(map(str, attribute.levels)) not in (
+            ["0", "1"],
+            ["false", "true"],
+        ):
+            faults.add(
+                f"item column {quoted(attribute.name)} was randomized over other levels than 0 and 1."
+            )
     if len(release.columns) < 2:
         faults.add("rules need at least two items.")
     faults.raise_if_any()
@@ -127,7 +140,9 @@ def patterns(source: str, columns: Sequence[str]) -> sql.Expr:
     The words of a pattern are NULL where a row holds something else than 0 and 1.
     """
     # A value that is no number becomes NULL, and is counted; a failing cast would print it.
-    bits = [exp.TryCast(this=sql.column(column), to=exp.DataType.build("BIGINT")) for column in columns]
+    bits = [
+        exp.TryCast(this=sql.column(column), to=exp.DataType.build("BIGINT")) for column in columns
+    ]
     zero_or_one = [exp.In(this=bit, expressions=[sql.number(0), sql.number(1)]) for bit in bits]
     basket = exp.and_(*(sql.call("coalesce", each, exp.false()) for each in zero_or_one))
     words = [sql.column(f"_pp_word{i}") for i in range(-(-len(columns) // BITS))]
@@ -148,7 +163,9 @@ def patterns(source: str, columns: Sequence[str]) -> sql.Expr:
 
 
 def _word(bits: Sequence[sql.Expr]) -> sql.Expr:
-    shifted = [exp.BitwiseLeftShift(this=bit, expression=sql.number(i)) for i, bit in enumerate(bits)]
+    shifted = [
+        exp.BitwiseLeftShift(this=bit, expression=sql.number(i)) for i, bit in enumerate(bits)
+    ]
     return sql.total([exp.paren(each, copy=False) for each in shifted])
 
 
@@ -178,10 +195,14 @@ def read(spec: RulesSpec, table: str, told: BasketPatterns) -> Baskets:
             "in an item column; baskets must be 0 or 1 throughout."
         )
     if len(counts) > MOST_PATTERNS:
-        raise faults.refuse(f"{len(counts):,} different baskets are more than {MOST_PATTERNS:,}; use fewer items.")
+        raise faults.refuse(
+            f"{len(counts):,} different baskets are more than {MOST_PATTERNS:,}; use fewer items."
+        )
     packed = words.astype(np.int64)
     items = range(len(spec.items))
-    present = np.stack([(packed[item // BITS] >> (item % BITS)) & 1 for item in items], axis=1).astype(bool)
+    present = np.stack(
+        [(packed[item // BITS] >> (item % BITS)) & 1 for item in items], axis=1
+    ).astype(bool)
     return Baskets(present, counts, [np.eye(2)] * len(spec.items))
 
 

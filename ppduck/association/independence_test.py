@@ -38,7 +38,11 @@ NAME = "independence_test"
 MOST_CELLS = 1_000_000
 _MOST_TO_RECONSTRUCT = 100_000
 RESULTS = (
-    Result("p_value", "DOUBLE", "the chance of such a χ² or a larger one where the columns are independent"),
+    Result(
+        "p_value",
+        "DOUBLE",
+        "the chance of such a χ² or a larger one where the columns are independent",
+    ),
     Result("valid", "BOOLEAN", "whether the test keeps its level on these rows"),
     Result("chi2", "DOUBLE", "Pearson's χ², summed over the strata"),
     Result("g2", "DOUBLE", "the likelihood ratio G², summed over the strata"),
@@ -46,8 +50,14 @@ RESULTS = (
     Result("p_value_g2", "DOUBLE", "the chance of such a G² or a larger one"),
     Result("rows", "DOUBLE", "the rows that were tested"),
     Result("least_expected", "DOUBLE", "the least count that independence expects of a cell"),
-    Result("partial_correlation", "DOUBLE", "the correlation given the other columns, of columns of two levels"),
-    Result("efficiency", "DOUBLE", "the share of its rows that the original table would have needed"),
+    Result(
+        "partial_correlation",
+        "DOUBLE",
+        "the correlation given the other columns, of columns of two levels",
+    ),
+    Result(
+        "efficiency", "DOUBLE", "the share of its rows that the original table would have needed"
+    ),
     Result("power_original", "DOUBLE", "the power on the original, as given"),
     Result("power", "DOUBLE", "what is left of it on the randomized rows"),
     Result("power_lost", "DOUBLE", "the difference of both"),
@@ -59,11 +69,17 @@ RESULTS = (
 class IndependenceTestCall(TableCall):
     a: str = parameter(arguments.words, "the first column")
     b: str = parameter(arguments.words, "the second column")
-    given: Sequence[str] = parameter(arguments.columns, "columns within whose levels independence is tested", ())
+    given: Sequence[str] = parameter(
+        arguments.columns, "columns within whose levels independence is tested", ()
+    )
     randomized: Sequence[str] | None = count_table.RANDOMIZED
     count: str | None = count_column.COUNT
-    significance: float = parameter(arguments.number(Range(1e-6, 0.5)), "the level of the test", 0.05)
-    power: float = parameter(arguments.number(Range(0.1, 0.999)), "the power on the original to lose from", 0.8)
+    significance: float = parameter(
+        arguments.number(Range(1e-6, 0.5)), "the level of the test", 0.05
+    )
+    power: float = parameter(
+        arguments.number(Range(0.1, 0.999)), "the power on the original to lose from", 0.8
+    )
 
 
 @dataclass(frozen=True)
@@ -77,7 +93,9 @@ class IndependenceSpec(CellsSpec):
 def plan(catalog: Catalog, call: IndependenceTestCall) -> sql.Expr:
     names = [call.a, call.b, *call.given]
     table = count_table.read_table(NAME, catalog, call.tbl, names, call.words, call.randomized)
-    counted = count_table.cells_of(catalog, table, MOST_CELLS, null_is_level=call.null_is_level, count=call.count)
+    counted = count_table.cells_of(
+        catalog, table, MOST_CELLS, null_is_level=call.null_is_level, count=call.count
+    )
     spec = counted.spec(
         IndependenceSpec,
         randomized=tuple(table.places),
@@ -98,7 +116,11 @@ def solve(spec: IndependenceSpec, told: CellCounts) -> dict[str, Any]:
     test = independence.conditional(found.counts)
     valid, why = _validity(spec)
     kept = _efficiency(spec, found) if valid and test.df else None
-    power = None if kept is None else independence.power_left(kept, test.df, spec.significance, spec.power)
+    power = (
+        None
+        if kept is None
+        else independence.power_left(kept, test.df, spec.significance, spec.power)
+    )
     binary = max(sizes[:2]) == 2 and (len(sizes) == 2 or max(sizes[2:]) <= 2)
     return {
         "chi2": test.chi2,

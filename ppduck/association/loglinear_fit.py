@@ -16,7 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ppduck.association.loglinear_table import Fitter, LoglinearCall, LoglinearSpec, count_cells, read_loglinear
+from ppduck.association.loglinear_table import (
+    Fitter,
+    LoglinearCall,
+    LoglinearSpec,
+    count_cells,
+    read_loglinear,
+)
 from ppduck.association.model_notation import generators, model
 from ppduck.call import arguments
 from ppduck.call.parameters import parameter, parameters
@@ -49,9 +55,14 @@ CELL_PARTS = ("observed", "fitted", "residual")
 
 @parameters
 class LoglinearFitCall(LoglinearCall):
-    model: str | list[list[str]] = parameter(model, "the highest interactions, such as 'AD,G' or 'age*sex, region'")
+    model: str | list[list[str]] = parameter(
+        model, "the highest interactions, such as 'AD,G' or 'age*sex, region'"
+    )
     cells: bool = parameter(
-        arguments.flag, "give the cells with their fitted counts and residuals instead", False, last=True
+        arguments.flag,
+        "give the cells with their fitted counts and residuals instead",
+        False,
+        last=True,
     )
 
 
@@ -111,12 +122,16 @@ def solve(spec: LoglinearFitSpec, told: CellCounts) -> dict[str, Any]:
     scale = np.sqrt(np.maximum(fitted.fitted, 0))
     residual = np.divide(observed - fitted.fitted, scale, out=np.zeros_like(scale), where=scale > 0)
     lists = zip(CELL_PARTS, (observed, fitted.fitted, residual), strict=True)
-    cell_parts: dict[str, Any] = {part: values.ravel() if spec.cells else [] for part, values in lists}
+    cell_parts: dict[str, Any] = {
+        part: values.ravel() if spec.cells else [] for part, values in lists
+    }
     return fitter.row(spec.model, fitted) | cell_parts
 
 
 _LISTS = tuple(Result(part, "DOUBLE[]", "of all cells") for part in CELL_PARTS)
-SOLVE = told_udf("ppduck_loglinear_fit", solve, LoglinearFitSpec, CellCounts, row_type((*RESULTS, *_LISTS)))
+SOLVE = told_udf(
+    "ppduck_loglinear_fit", solve, LoglinearFitSpec, CellCounts, row_type((*RESULTS, *_LISTS))
+)
 FUNCTION = register(
     Function(
         NAME,

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from ppduck.association.loglinear_table import Fitter, LoglinearCall, LoglinearSpec, count_cells, read_loglinear
+from ppduck.association.loglinear_table import (
+    Fitter,
+    LoglinearCall,
+    LoglinearSpec,
+    count_cells,
+    read_loglinear,
+)
 from ppduck.call import arguments
 from ppduck.call.parameters import parameter, parameters
 from ppduck.call.registry import Function, Kind, Result, register
@@ -40,7 +46,11 @@ RESULTS = (
     Result("df", "BIGINT", "the degrees of freedom of both"),
     Result("aic", "DOUBLE", "G² - 2 df; NULL of a clipped table, which has no likelihood"),
     Result("bic", "DOUBLE", "G² - df ln n; NULL of a clipped table"),
-    Result("preserved", "BOOLEAN", "whether the model holds on randomized rows if it holds on the original"),
+    Result(
+        "preserved",
+        "BOOLEAN",
+        "whether the model holds on randomized rows if it holds on the original",
+    ),
     Result("best", "BOOLEAN", "whether its BIC is the lowest; NULL of a clipped table"),
     Result("fitted_to", "VARCHAR", "what the models were fitted to"),
 )
@@ -65,7 +75,11 @@ class LoglinearModelsSpec(LoglinearSpec):
 def plan(catalog: Catalog, call: LoglinearModelsCall) -> sql.Expr:
     most = MOST_FOR_ALL if call.search == "all" else MOST_COLUMNS
     if len(call.columns) > most:
-        remedy = "say search := 'forward' or 'backward'" if len(call.columns) <= MOST_COLUMNS else "name fewer"
+        remedy = (
+            "say search := 'forward' or 'backward'"
+            if len(call.columns) <= MOST_COLUMNS
+            else "name fewer"
+        )
         raise Faults(NAME, call.tbl).refuse(
             f"{len(call.columns)} columns have too many models; up to {most} can be looked at so. Please {remedy}."
         )
@@ -98,13 +112,20 @@ def solve(spec: LoglinearModelsSpec, told: CellCounts) -> list[dict[str, Any]]:
     else:
         found = _walk(fitter, columns, forward=spec.search == "forward")
     least = min(_bic(fitted) for _, fitted in found)
-    best, _ = min((each for each in found if _bic(each[1]) <= least + _WORTH), key=lambda each: _terms(each[0]))
+    best, _ = min(
+        (each for each in found if _bic(each[1]) <= least + _WORTH),
+        key=lambda each: _terms(each[0]),
+    )
     wanted = ("model", "chi2", "g2", "df", "p_value", "preserved", "fitted_to")
     ranked = spec.reconstruct != "clipped"  # whose G² is no likelihood
     rows = []
     for model, fitted in found:
         row = fitter.row(model, fitted)
-        own = {"aic": fitted.aic, "bic": fitted.bic, "best": model == best} if ranked else dict.fromkeys(_RANKS)
+        own = (
+            {"aic": fitted.aic, "bic": fitted.bic, "best": model == best}
+            if ranked
+            else dict.fromkeys(_RANKS)
+        )
         rows.append({name: row[name] for name in wanted} | own)
     return rows
 
@@ -121,7 +142,10 @@ def _walk(fitter: Fitter, columns: int, *, forward: bool) -> list[tuple[Generato
         start = (tuple(axes),) if columns <= _LARGEST else tuple(combinations(axes, 2))
     path = [(start, fitter.fit(start))]
     while True:
-        tried = [(model, fitter.fit(model)) for model in loglinear.neighbours(path[-1][0], columns, forward=forward)]
+        tried = [
+            (model, fitter.fit(model))
+            for model in loglinear.neighbours(path[-1][0], columns, forward=forward)
+        ]
         # A simpler model is as good where empty cells leave nothing for an interaction to say.
         limit = _bic(path[-1][1]) - (_WORTH if forward else -_WORTH)
         better = [each for each in tried if _bic(each[1]) < limit]
@@ -134,7 +158,9 @@ def _bic(fitted: Fit) -> float:
     return float("inf") if fitted.bic is None else fitted.bic
 
 
-SOLVE = told_udf("ppduck_loglinear_models", solve, LoglinearModelsSpec, CellCounts, rows_type(RESULTS))
+SOLVE = told_udf(
+    "ppduck_loglinear_models", solve, LoglinearModelsSpec, CellCounts, rows_type(RESULTS)
+)
 FUNCTION = register(
     Function(
         NAME,

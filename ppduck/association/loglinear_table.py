@@ -37,7 +37,9 @@ class LoglinearCall(TellsDesign, Call):
     """A function's own parameters stand behind the columns."""
 
     tbl: str = count_table.TBL
-    columns: Sequence[str] = parameter(arguments.columns, "the columns of the table, such as ['A', 'D', 'G']")
+    columns: Sequence[str] = parameter(
+        arguments.columns, "the columns of the table, such as ['A', 'D', 'G']"
+    )
     randomized: Sequence[str] | None = replace(count_table.RANDOMIZED, last=True)
     count: str | None = replace(count_column.COUNT, last=True)
     reconstruct: str = parameter(
@@ -60,7 +62,9 @@ class LoglinearSpec(CellsSpec):
 
 def read_loglinear(name: str, catalog: Catalog, call: LoglinearCall) -> Table:
     """The table that a call is about, and which of its columns are randomized."""
-    table = count_table.read_table(name, catalog, call.tbl, call.columns, call.words, call.randomized)
+    table = count_table.read_table(
+        name, catalog, call.tbl, call.columns, call.words, call.randomized
+    )
     faults = table.release.faults()
     if len(table.release.columns) < 2:
         raise faults.refuse("a loglinear model needs two columns or more, such as ['A', 'D', 'G'].")
@@ -72,7 +76,9 @@ def read_loglinear(name: str, catalog: Catalog, call: LoglinearCall) -> Table:
 
 
 def count_cells(catalog: Catalog, table: Table, call: LoglinearCall) -> Cells:
-    return count_table.cells_of(catalog, table, MOST_CELLS, null_is_level=call.null_is_level, count=call.count)
+    return count_table.cells_of(
+        catalog, table, MOST_CELLS, null_is_level=call.null_is_level, count=call.count
+    )
 
 
 class Fitter:
@@ -109,7 +115,9 @@ class Fitter:
     def fit(self, model: Generators) -> Fit:
         if self.how == "mle":
             saturated = self.table / self.found.n
-            fitted = loglinear_randomized.fitted_through(self.found.counts, self.found.matrices, model, saturated)
+            fitted = loglinear_randomized.fitted_through(
+                self.found.counts, self.found.matrices, model, saturated
+            )
         else:
             fitted = loglinear.fitted_model(self.table, model)
         if fitted.unfinished:

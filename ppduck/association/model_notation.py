@@ -21,14 +21,21 @@ def model(value: Any) -> str | list[list[str]]:
     if isinstance(value, str) and value.strip():
         return value
     parts = value if isinstance(value, list) and value else [[]]
-    if all(isinstance(part, list) and part and all(isinstance(name, str) for name in part) for part in parts):
+    if all(
+        isinstance(part, list) and part and all(isinstance(name, str) for name in part)
+        for part in parts
+    ):
         return parts
     raise MisreadError
 
 
 def generators(faults: Faults, given: str | list[list[str]], names: Sequence[str]) -> Generators:
     """The generators of a model of these columns, as places among them."""
-    parts = [_factors(faults, part, names) for part in given.split(",")] if isinstance(given, str) else given
+    parts = (
+        [_factors(faults, part, names) for part in given.split(",")]
+        if isinstance(given, str)
+        else given
+    )
     faults.raise_if_any()
     place = {folded(name): i for i, name in enumerate(names)}
     terms = []
@@ -64,7 +71,9 @@ def _factors(faults: Faults, part: str, names: Sequence[str]) -> list[str]:
     if len(ways) == 1:
         return ways[0]
     if ways:
-        raise faults.refuse(f"model term {part!r} can be read in several ways; put * between its columns.")
+        raise faults.refuse(
+            f"model term {part!r} can be read in several ways; put * between its columns."
+        )
     faults.add(_unknown(part, names))
     return []
 

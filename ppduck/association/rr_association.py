@@ -75,10 +75,14 @@ def plan(catalog: Catalog, call: RrAssociationCall) -> sql.Expr:
     names = [*call.a, *call.b]
     release = read_release(NAME, catalog, call.tbl, names, call.words)
     if len(names) < 2:
-        raise release.faults().refuse("an association needs two columns, such as 'gender', 'disease'.")
+        raise release.faults().refuse(
+            "an association needs two columns, such as 'gender', 'disease'."
+        )
     table = Cells(release, MOST_CELLS, call.null_is_level)
     table.refuse_too_many(catalog)
-    spec = table.spec(RrAssociationSpec, confidence=call.confidence, range=call.range, target=call.target)
+    spec = table.spec(
+        RrAssociationSpec, confidence=call.confidence, range=call.range, target=call.target
+    )
     return table.solve(SOLVE, spec).query(each_row(cells.SOLVED, cells.ANSWER))
 
 
@@ -98,12 +102,17 @@ def solve(spec: RrAssociationSpec, told: CellCounts) -> list[dict[str, Any]]:
         naive = association.value(measure, found.observed, found.n)
         within = ranges(name, unbiased[None], spread[None], found.n, reach, fewest)
         # An estimate at the border, or too high near independence, belongs to its range.
-        ends = (float(np.minimum(within.lower[0], value)), float(np.maximum(within.upper[0], value)))
+        ends = (
+            float(np.minimum(within.lower[0], value)),
+            float(np.maximum(within.upper[0], value)),
+        )
         why = within.why[0]
         if math.isnan(ends[0]) and why is None:
             why = UNDEFINED
         row = (value, error, *ends, naive)
-        rows.append({"measure": name, **dict(zip(_NUMBERS, map(known, row), strict=True)), "why": why})
+        rows.append(
+            {"measure": name, **dict(zip(_NUMBERS, map(known, row), strict=True)), "why": why}
+        )
     return rows
 
 
@@ -111,7 +120,9 @@ def refuse_single_levels(spec: CellsSpec, found: Reconstruction) -> None:
     """Where a column has a single level there is nothing that it could depend on."""
     for column, size in zip(spec.columns, found.counts.shape, strict=True):
         if size < 2:
-            raise spec.refuse(f"column {quoted(column.name)} has a single level; association needs two.")
+            raise spec.refuse(
+                f"column {quoted(column.name)} has a single level; association needs two."
+            )
 
 
 def _without_rounding(table: Array) -> Array:
@@ -125,9 +136,15 @@ def measure_error(
 ) -> float:  # fmt: skip
     """The delta method's standard error of a measure at an estimate; NaN where it has none."""
     slope = association.gradient(measure, estimate, found.n)
-    if not np.all(np.isfinite(slope)) or (name in _FLAT_AT_INDEPENDENCE and not _rejects_independence(found, level)):
+    if not np.all(np.isfinite(slope)) or (
+        name in _FLAT_AT_INDEPENDENCE and not _rejects_independence(found, level)
+    ):
         return math.nan
-    spread = found.variance_of(slope, estimate) if covariance is None else float(slope @ covariance @ slope)
+    spread = (
+        found.variance_of(slope, estimate)
+        if covariance is None
+        else float(slope @ covariance @ slope)
+    )
     return math.sqrt(max(spread, 0.0))
 
 

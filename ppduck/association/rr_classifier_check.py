@@ -37,17 +37,29 @@ RESULTS = (
     Result("item", "VARCHAR", "the attribute, or the levels of all attributes"),
     Result("class", "VARCHAR", "the class whose probability is told; NULL for gini"),
     Result("published", "DOUBLE", "gini or probability on the rows as published"),
-    Result("reconstructed", "DOUBLE", "the same before randomization; NULL where p and matrix are not known"),
+    Result(
+        "reconstructed",
+        "DOUBLE",
+        "the same before randomization; NULL where p and matrix are not known",
+    ),
     Result("chosen", "BOOLEAN", "whether the published rows choose this attribute or class"),
-    Result("chosen_before", "BOOLEAN", "whether the rows before randomization do; NULL where not known"),
-    Result("preserved", "BOOLEAN", "whether what is learned is that of the original: no column is randomized"),
+    Result(
+        "chosen_before", "BOOLEAN", "whether the rows before randomization do; NULL where not known"
+    ),
+    Result(
+        "preserved",
+        "BOOLEAN",
+        "whether what is learned is that of the original: no column is randomized",
+    ),
     Result("warning", "VARCHAR", "which columns are randomized, and what follows"),
 )
 
 
 @parameters
 class RrClassifierCheckCall(TableCall):
-    columns: Sequence[str] = parameter(arguments.columns, "the attributes that a class is predicted by")
+    columns: Sequence[str] = parameter(
+        arguments.columns, "the attributes that a class is predicted by"
+    )
     class_: str = parameter(arguments.words, "the column of the class")
     randomized: Sequence[str] | None = count_table.RANDOMIZED
     count: str | None = count_column.COUNT
@@ -63,9 +75,15 @@ def plan(catalog: Catalog, call: RrClassifierCheckCall) -> sql.Expr:
     names = [*call.columns, call.class_]
     table = count_table.read_table(NAME, catalog, call.tbl, names, call.words, call.randomized)
     if len(names) < 2:
-        raise table.release.faults().refuse("columns is empty; name the attributes that a class is predicted by.")
-    counted = count_table.cells_of(catalog, table, MOST_CELLS, null_is_level=call.null_is_level, count=call.count)
-    spec = counted.spec(ClassifierSpec, randomized=tuple(table.places), knows_design=table.knows_design)
+        raise table.release.faults().refuse(
+            "columns is empty; name the attributes that a class is predicted by."
+        )
+    counted = count_table.cells_of(
+        catalog, table, MOST_CELLS, null_is_level=call.null_is_level, count=call.count
+    )
+    spec = counted.spec(
+        ClassifierSpec, randomized=tuple(table.places), knows_design=table.knows_design
+    )
     statement = counted.solve(SOLVE, spec, {"levels": level_texts(counted)})
     return statement.query(each_row(cells.SOLVED, cells.ANSWER))
 
@@ -88,7 +106,13 @@ def _splits(attributes: Sequence[str], tables: Sequence[Array]) -> list[dict[str
     """How mixed the classes are after a split by each attribute."""
     ginis = [[gini_split(_pair(table, i)) for i in range(len(attributes))] for table in tables]
     return [
-        _row("gini", name, None, [each[i] for each in ginis], [each[i] == min(each) for each in ginis])
+        _row(
+            "gini",
+            name,
+            None,
+            [each[i] for each in ginis],
+            [each[i] == min(each) for each in ginis],
+        )
         for i, name in enumerate(attributes)
     ]
 
@@ -100,7 +124,9 @@ def _classes(
     chances = [naive_bayes([_pair(table, i) for i in range(len(attributes))]) for table in tables]
     rows = []
     for place in np.ndindex(*tables[0].shape[:-1]):
-        item = ", ".join(f"{name} = {_text(levels[i][place[i]])}" for i, name in enumerate(attributes))
+        item = ", ".join(
+            f"{name} = {_text(levels[i][place[i]])}" for i, name in enumerate(attributes)
+        )
         for c, level in enumerate(levels[-1]):
             values = [float(each[(*place, c)]) for each in chances]
             first = [
@@ -145,7 +171,9 @@ def _warning(randomized: Sequence[str]) -> str:
     )
 
 
-SOLVE = told_udf("ppduck_rr_classifier_check", solve, ClassifierSpec, NamedCells, rows_type(RESULTS))
+SOLVE = told_udf(
+    "ppduck_rr_classifier_check", solve, ClassifierSpec, NamedCells, rows_type(RESULTS)
+)
 FUNCTION = register(
     Function(
         NAME,

@@ -42,13 +42,27 @@ MOST_CELLS = 2_500  # the slopes of a measure take a table for every cell
 ANY, SAME = "any matrices", "any matrices, no level lost"
 HALF, UNIFORM = "every level kept with p >= 0.5", "one p for all levels of a column, no level lost"
 RESULTS = (
-    Result("measure", "VARCHAR", "the name of the measure, or p_value for the test of independence"),
+    Result(
+        "measure", "VARCHAR", "the name of the measure, or p_value for the test of independence"
+    ),
     Result("says", "VARCHAR", "what the value says of the original"),
     Result("value", "DOUBLE", "the measure on the rows as they are"),
-    Result("at_least", "DOUBLE", "the strength that the original has at least, in expectation; NULL for none"),
-    Result("std_error", "DOUBLE", "by how much the value scatters about its expectation; NULL where not known"),
+    Result(
+        "at_least",
+        "DOUBLE",
+        "the strength that the original has at least, in expectation; NULL for none",
+    ),
+    Result(
+        "std_error",
+        "DOUBLE",
+        "by how much the value scatters about its expectation; NULL where not known",
+    ),
     Result("condition", "VARCHAR", "what must hold of the matrices that randomized the columns"),
-    Result("order_of_pairs", "VARCHAR", "whether the order of two pairs of columns by this measure is kept"),
+    Result(
+        "order_of_pairs",
+        "VARCHAR",
+        "whether the order of two pairs of columns by this measure is kept",
+    ),
     Result("reference", "VARCHAR", "where it is proved, or why nothing is said"),
 )
 
@@ -62,7 +76,15 @@ class Law:
     independent: float = 0.0  # the value of independence, from which strength is counted
 
 
-_SIGNED = {"phi", "risk_difference", "piatetsky_shapiro", "certainty", "added_value", "kappa", "standardized_residual"}
+_SIGNED = {
+    "phi",
+    "risk_difference",
+    "piatetsky_shapiro",
+    "certainty",
+    "added_value",
+    "kappa",
+    "standardized_residual",
+}
 ALWAYS = {
     **{name: Law(ANY, "Result 4") for name in ("chi2", "g2")},
     **{
@@ -73,8 +95,13 @@ ALWAYS = {
 }  # fmt: skip
 FROM_HALF = {
     **{name: Law(HALF, "Result 5") for name in ("certainty", "added_value", "kappa")},
-    **{name: Law(HALF, "Result 5", 1.0) for name in ("odds_ratio", "interest", "conviction", "collective_strength")},
-    "standardized_residual": Law(HALF, "as Result 5: |PS| falls faster than the root of the margins"),
+    **{
+        name: Law(HALF, "Result 5", 1.0)
+        for name in ("odds_ratio", "interest", "conviction", "collective_strength")
+    },
+    "standardized_residual": Law(
+        HALF, "as Result 5: |PS| falls faster than the root of the margins"
+    ),
 }
 MANY_LEVELS = {
     **{name: Law(ANY, "Result 8") for name in ("chi2", "g2")},
@@ -86,7 +113,11 @@ MANY_LEVELS = {
 }  # fmt: skip
 _SAME = "kept between pairs that were randomized by the same matrices"
 ORDER = {
-    "piatetsky_shapiro": {"both": f"{_SAME} (Result 6)", "a": f"{_SAME} (Result 6)", "b": f"{_SAME} (Result 6)"},
+    "piatetsky_shapiro": {
+        "both": f"{_SAME} (Result 6)",
+        "a": f"{_SAME} (Result 6)",
+        "b": f"{_SAME} (Result 6)",
+    },
     "risk_difference": {"a": f"{_SAME} (Result 7)"},
     "added_value": {"b": f"{_SAME} (Result 7)"},
 }
@@ -100,8 +131,12 @@ def laws_of(shape: Sequence[int]) -> dict[str, Law]:
 class RrConclusionsCall(Call):
     tbl: str = count_table.TBL
     a: str = parameter(arguments.words, "the column of the rows")
-    b: str = parameter(arguments.words, "the column of the columns; of two levels each, the second is presence")
-    randomized: str = parameter(arguments.choice("both", "a", "b"), "which of the two columns were randomized", "both")
+    b: str = parameter(
+        arguments.words, "the column of the columns; of two levels each, the second is presence"
+    )
+    randomized: str = parameter(
+        arguments.choice("both", "a", "b"), "which of the two columns were randomized", "both"
+    )
     count: str | None = count_column.COUNT
 
 
@@ -152,7 +187,13 @@ def _said(name: str, value: float, law: Law | None, who: str) -> dict[str, Any]:
             "says": "nothing", "at_least": None, "condition": None, "order_of_pairs": order, "reference": why,
         }  # fmt: skip
     strength = abs(value - law.independent)
-    of = f"|original - {law.independent:g}|" if law.independent else "|original|" if name in _SIGNED else "original"
+    of = (
+        f"|original - {law.independent:g}|"
+        if law.independent
+        else "|original|"
+        if name in _SIGNED
+        else "original"
+    )
     return {
         "says": f"in expectation {of} >= {strength:.6g}",
         "at_least": strength,

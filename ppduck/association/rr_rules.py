@@ -33,13 +33,23 @@ Prune = Literal["estimate", "upper"]
 RESULTS = (
     Result("antecedent", "VARCHAR[]", "the items that a basket holds"),
     Result("consequent", "VARCHAR[]", "the items that it then holds too"),
-    Result("support", "DOUBLE", "the share of baskets that hold all items of both, before randomization"),
+    Result(
+        "support",
+        "DOUBLE",
+        "the share of baskets that hold all items of both, before randomization",
+    ),
     Result("support_lower", "DOUBLE", "the lower end of the range of the support"),
     Result("support_upper", "DOUBLE", "the upper end of it"),
     Result("confidence_lower", "DOUBLE", "the lower end of the range of the confidence"),
     Result("confidence_upper", "DOUBLE", "the upper end of it"),
-    Result("confidence", "DOUBLE", "the share of the antecedent's baskets that hold the consequent"),
-    Result("verdict", "VARCHAR", "frequent, possible or no: whether lower or upper ends reach both limits"),
+    Result(
+        "confidence", "DOUBLE", "the share of the antecedent's baskets that hold the consequent"
+    ),
+    Result(
+        "verdict",
+        "VARCHAR",
+        "frequent, possible or no: whether lower or upper ends reach both limits",
+    ),
 )
 _NUMBERS = tuple(each.name for each in RESULTS if each.type == "DOUBLE")
 
@@ -66,7 +76,9 @@ def plan(catalog: Catalog, call: RrRulesCall) -> sql.Expr:
     baskets.refuse_other_than_bits(release)
     statement = sql.Statement()
     baskets.release_steps(statement, release, "_pp_release")
-    spec = RrRulesSpec(NAME, release.source.label, baskets.items_of(release), call.limits, call.prune)
+    spec = RrRulesSpec(
+        NAME, release.source.label, baskets.items_of(release), call.limits, call.prune
+    )
     rules = SOLVE.asked(spec, baskets.told_of("_pp_release"))
     solved = sql.query([sql.named(rules, "_pp_rules")], sql.table("_pp_release"))
     statement.step("_pp_solved", solved, materialized=False)

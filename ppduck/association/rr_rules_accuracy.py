@@ -36,8 +36,16 @@ from ppduck.values import Array
 NAME = "rr_rules_accuracy"
 RESULTS = (
     Result("measure", "VARCHAR", "rho, gamma, sigma_minus, sigma_plus, s_p or c_p"),
-    Result("value", "DOUBLE", "its value, where rules are taken by their estimates; NULL where no rule is in both"),
-    Result("lower", "DOUBLE", "the same where rules are taken by the lower ends of their ranges; NULL where not told"),
+    Result(
+        "value",
+        "DOUBLE",
+        "its value, where rules are taken by their estimates; NULL where no rule is in both",
+    ),
+    Result(
+        "lower",
+        "DOUBLE",
+        "the same where rules are taken by the lower ends of their ranges; NULL where not told",
+    ),
     Result("upper", "DOUBLE", "the same where rules are taken by the upper ends"),
     Result("direction", "VARCHAR", "which way the value is good"),
     Result("meaning", "VARCHAR", "what the measure is, in words"),
@@ -82,11 +90,15 @@ def plan(catalog: Catalog, call: RrRulesAccuracyCall) -> sql.Expr:
     before = baskets.patterns(original.sql, [column.name for column in own])
     statement.step("_pp_original", before, materialized=True)
     baskets.release_steps(statement, release, "_pp_release")
-    spec = RrRulesAccuracySpec(NAME, release.source.label, baskets.items_of(release), call.limits, original.label)
+    spec = RrRulesAccuracySpec(
+        NAME, release.source.label, baskets.items_of(release), call.limits, original.label
+    )
     told = {f"original_{name}": value for name, value in baskets.told_of("_pp_original").items()}
     measures = SOLVE.asked(spec, baskets.told_of("_pp_release") | told)
     both = sql.table("_pp_original").cross(sql.table("_pp_release"))
-    statement.step("_pp_solved", sql.query([sql.named(measures, "_pp_measures")], both), materialized=False)
+    statement.step(
+        "_pp_solved", sql.query([sql.named(measures, "_pp_measures")], both), materialized=False
+    )
     return statement.query(each_row("_pp_solved", "_pp_measures"))
 
 
@@ -109,12 +121,20 @@ def solve(spec: RrRulesAccuracySpec, told: BothPatterns) -> list[dict[str, Any]]
     in_support = _conflicts(found, "support", support, spec.limits.support)
     in_confidence = _conflicts(found, "confidence", confidence, spec.limits.confidence)
     return [
-        _row("rho", rho, None, None, "mean error of the support of rules found, by the true support"),
+        _row(
+            "rho", rho, None, None, "mean error of the support of rules found, by the true support"
+        ),
         _row("gamma", gamma, None, None, "mean error of their confidence, by the true confidence"),
         _row("sigma_minus", *_three(lost), "true rules that were not found, by all true rules"),
         _row("sigma_plus", *_three(made_up), "rules found that are not true, by all true rules"),
         _row("s_p", in_support, None, None, f"pairs of rules found, {_CONFLICT.format('support')}"),
-        _row("c_p", in_confidence, None, None, f"pairs of rules found, {_CONFLICT.format('confidence')}"),
+        _row(
+            "c_p",
+            in_confidence,
+            None,
+            None,
+            f"pairs of rules found, {_CONFLICT.format('confidence')}",
+        ),
     ]
 
 
@@ -123,7 +143,9 @@ _CONFLICT = "one surely above min_{0} and estimated below one that is truly not"
 
 
 def _conflicts(rules: Sequence[Rule], of: str, truth: Array, limit: float) -> int:
-    estimate, lower = (np.array([getattr(rule, name) for rule in rules]) for name in (of, f"{of}_lower"))
+    estimate, lower = (
+        np.array([getattr(rule, name) for rule in rules]) for name in (of, f"{of}_lower")
+    )
     return conflicts(estimate, lower, truth, limit)
 
 
@@ -139,14 +161,18 @@ def _mean(errors: Sequence[float]) -> float | None:
     return sum(errors) / len(errors) if errors else None
 
 
-def _row(measure: str, value: float | None, lower: float | None, upper: float | None, meaning: str) -> dict[str, Any]:
+def _row(
+    measure: str, value: float | None, lower: float | None, upper: float | None, meaning: str
+) -> dict[str, Any]:
     return {
         "measure": measure, "value": value, "lower": lower, "upper": upper, "direction": LOWER_IS_BETTER,
         "meaning": meaning,
     }  # fmt: skip
 
 
-SOLVE = told_udf("ppduck_rr_rules_accuracy", solve, RrRulesAccuracySpec, BothPatterns, rows_type(RESULTS))
+SOLVE = told_udf(
+    "ppduck_rr_rules_accuracy", solve, RrRulesAccuracySpec, BothPatterns, rows_type(RESULTS)
+)
 FUNCTION = register(
     Function(
         NAME,

@@ -109,7 +109,9 @@ def number(within: Range, why: str = "") -> Reader:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
             raise MisreadError
         try:
-            found = float(value)  # a decimal 0.1 is compared as the double 0.1, which a bound is too
+            found = float(
+                value
+            )  # a decimal 0.1 is compared as the double 0.1, which a bound is too
         except OverflowError:
             found = math.inf
         if found not in within:
@@ -151,7 +153,9 @@ def read_arguments(
 ) -> dict[str, Any]:
     """The given values by parameter name. ``texts`` are those of each place, then those by := of each parameter."""
     faults = Faults(function)
-    given = {name: _valued(*found, evaluate) for name, found in _named(faults, parameters, texts).items()}
+    given = {
+        name: _valued(*found, evaluate) for name, found in _named(faults, parameters, texts).items()
+    }
     result: dict[str, Any] = {}
     for each in parameters:
         value = given.get(each.name)
@@ -174,7 +178,9 @@ def read_call(
     return call_of(call, read_arguments(function, parameters_of(call), texts, evaluate))
 
 
-def read_texts(function: str, parameters: Sequence[Parameter], texts: Sequence[str | None]) -> dict[str, str]:
+def read_texts(
+    function: str, parameters: Sequence[Parameter], texts: Sequence[str | None]
+) -> dict[str, str]:
     """The given arguments as SQL by parameter name, for a function that judges their values itself.
 
     One that is required and not given goes as NULL: the function says that it is missing.
@@ -186,7 +192,9 @@ def read_texts(function: str, parameters: Sequence[Parameter], texts: Sequence[s
     return required | {name: body.sql(dialect="duckdb") for name, (body, _) in given.items()}
 
 
-def _named(faults: Faults, parameters: Sequence[Parameter], texts: Sequence[str | None]) -> dict[str, _Argument]:
+def _named(
+    faults: Faults, parameters: Sequence[Parameter], texts: Sequence[str | None]
+) -> dict[str, _Argument]:
     """The arguments by parameter name, whichever position they stand in; NULL is as good as not given."""
     known = [parameter.name for parameter in parameters]
     given: dict[str, _Argument] = {}
@@ -195,7 +203,9 @@ def _named(faults: Faults, parameters: Sequence[Parameter], texts: Sequence[str 
         if argument is None:
             continue
         if name not in known:
-            faults.add(f"there is no parameter {name!r}.{near_miss(name, known)} Parameters: {listed(known)}.")
+            faults.add(
+                f"there is no parameter {name!r}.{near_miss(name, known)} Parameters: {listed(known)}."
+            )
         elif name in given:
             faults.add(f"parameter {name!r} is given twice.")
         else:
@@ -214,13 +224,19 @@ def _read_one(function: str, argument: str | None, slot: str) -> tuple[str, _Arg
     try:
         case = sqlglot.parse_one(argument, dialect="duckdb")
     except SqlglotError:
-        raise Faults(function).refuse(f"cannot read parameter {slot!r}; give it as a literal.") from None
+        raise Faults(function).refuse(
+            f"cannot read parameter {slot!r}; give it as a literal."
+        ) from None
     body = case.args["ifs"][0].args["true"].unnest()
     if isinstance(body, exp.Null):
         return slot, None
     default = case.args.get("default")
     declared = default.args.get("to") if isinstance(default, exp.Cast) else None
-    if isinstance(body, exp.EQ) and isinstance(body.this, exp.Cast) and isinstance(body.this.this, exp.Literal):
+    if (
+        isinstance(body, exp.EQ)
+        and isinstance(body.this, exp.Cast)
+        and isinstance(body.this.this, exp.Literal)
+    ):
         slot, declared, body = body.this.this.this, body.this.args["to"], body.expression.unnest()
     return slot, (body, declared)
 
@@ -250,9 +266,15 @@ def _value(node: exp.Expr, declared: exp.Expr | None = None) -> Any:
             return _value(node.this, declared)
         case exp.Cast():
             # DuckDB 1.4 writes true as CAST('t' AS BOOLEAN).
-            if node.args["to"].this == exp.DataType.Type.BOOLEAN and isinstance(node.this, exp.Literal):
+            if node.args["to"].this == exp.DataType.Type.BOOLEAN and isinstance(
+                node.this, exp.Literal
+            ):
                 return node.this.this == "t"
-            if isinstance(node.this, exp.Literal) and node.this.is_string and not node.args["to"].is_type("text"):
+            if (
+                isinstance(node.this, exp.Literal)
+                and node.this.is_string
+                and not node.args["to"].is_type("text")
+            ):
                 raise _NotALiteralError
             return _value(node.this, node.args["to"])
         case exp.Array():
@@ -274,7 +296,11 @@ def _renamed(value: Any, declared: exp.Expr | None) -> Any:
 
 
 def _struct(node: exp.Struct, declared: exp.Expr | None) -> dict[str, Any]:
-    named = {item.name: _value(item.expression) for item in node.expressions if isinstance(item, exp.PropertyEQ)}
+    named = {
+        item.name: _value(item.expression)
+        for item in node.expressions
+        if isinstance(item, exp.PropertyEQ)
+    }
     if named or not node.expressions:
         return named
     # struct_pack(0.8, 0.3) has lost its names; the declared type still has them.

@@ -51,9 +51,15 @@ class Request:
     features: list[str]  # the terms of S by name
     call: Any  # the mask's own class of parameters
     places: TermPlaces
-    measured: list[str] = field(default_factory=list)  # the features that are numbers and not levels, and conf
-    ranks: Array = field(default_factory=_nothing)  # sums of products of ranks, for the masks that work on ranks
-    sample: Array = field(default_factory=_nothing)  # some rows of the form's terms, one after the other
+    measured: list[str] = field(
+        default_factory=list
+    )  # the features that are numbers and not levels, and conf
+    ranks: Array = field(
+        default_factory=_nothing
+    )  # sums of products of ranks, for the masks that work on ranks
+    sample: Array = field(
+        default_factory=_nothing
+    )  # some rows of the form's terms, one after the other
     heavy: frozenset[int] = frozenset()  # terms of S of which a single row makes up much
     query: int = 0  # the number of the query, of which the same is said only once
 
@@ -88,8 +94,12 @@ class LinearMask(NumericMask):
     solve: Callable[[Blocks, Request], LinearForm]
     reads_x: Span = "all"
     reads_v: Span = "all"
-    needs_noise: Callable[[Any], bool] = lambda call: True  # whether the solve needs the moments of V too
-    explaining: Callable[[Blocks, TermPlaces], list[int]] = all_of_s  # the terms that X is regressed on
+    needs_noise: Callable[[Any], bool] = lambda call: (
+        True
+    )  # whether the solve needs the moments of V too
+    explaining: Callable[[Blocks, TermPlaces], list[int]] = (
+        all_of_s  # the terms that X is regressed on
+    )
     # The share of values of each column that stay, beyond chance, where more is known of it than the moments tell.
     staying: Callable[[Blocks, Request, LinearForm], Array] | None = None
     # How a row that dominates X is judged: not at all, column by column (refused, or at most warned of), or in all

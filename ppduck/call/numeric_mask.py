@@ -22,7 +22,9 @@ class NumericCall(Call):
     """A call of a mask of numbers. A mask's own parameters stand behind tbl and conf."""
 
     tbl: str = TABLE
-    conf: Sequence[str] = parameter(arguments.columns, "the numeric columns to mask, such as conf := ['x1', 'x2']")
+    conf: Sequence[str] = parameter(
+        arguments.columns, "the numeric columns to mask, such as conf := ['x1', 'x2']"
+    )
     nonconf: Sequence[str] | None = parameter(
         arguments.columns,
         "the columns whose relation to conf is kept; by default every other numeric, boolean or few-valued text column "
@@ -30,9 +32,15 @@ class NumericCall(Call):
         None,
         last=True,
     )
-    strata: Sequence[str] = parameter(arguments.columns, "mask within each group of these columns", (), last=True)
-    key: Sequence[str] = parameter(arguments.columns, "the columns that identify a row for its noise", (), last=True)
-    seed: int | None = parameter(arguments.integer, "repeatable, unprotected noise for tests", None, last=True)
+    strata: Sequence[str] = parameter(
+        arguments.columns, "mask within each group of these columns", (), last=True
+    )
+    key: Sequence[str] = parameter(
+        arguments.columns, "the columns that identify a row for its noise", (), last=True
+    )
+    seed: int | None = parameter(
+        arguments.integer, "repeatable, unprotected noise for tests", None, last=True
+    )
     on_null: str = parameter(
         arguments.choice("error", "level", "drop", "mean"),
         "NULL in nonconf is refused, is a level of its category, leaves its row out, or counts as the mean; refused by "
@@ -40,8 +48,12 @@ class NumericCall(Call):
         "error",
         last=True,
     )
-    round: bool = parameter(arguments.flag, "give integers and decimals back in their own type", False, last=True)
-    drop: Sequence[str] = parameter(arguments.columns, "columns to leave out of the output", (), last=True)
+    round: bool = parameter(
+        arguments.flag, "give integers and decimals back in their own type", False, last=True
+    )
+    drop: Sequence[str] = parameter(
+        arguments.columns, "columns to leave out of the output", (), last=True
+    )
 
 
 AnyNumericCall = TypeVar("AnyNumericCall", bound=NumericCall)
@@ -93,7 +105,8 @@ def check_columns(parameter: str, value: Any, conf: list[str]) -> list[str]:
         return []
     unknown = [name for name in value if name not in conf]
     faults = [
-        f"{parameter} names column {quoted(name)}, which is not in conf.{near_miss(name, conf)}" for name in unknown
+        f"{parameter} names column {quoted(name)}, which is not in conf.{near_miss(name, conf)}"
+        for name in unknown
     ]
     missing = [name for name in conf if name not in value]
     if missing:

@@ -77,9 +77,13 @@ class Parameter:
         return self.read.takes if isinstance(self.read, Reader) else None
 
 
-def parameter(read: Callable[[Any], Any], doc: str, default: Any = REQUIRED, *, last: bool = False) -> Any:
+def parameter(
+    read: Callable[[Any], Any], doc: str, default: Any = REQUIRED, *, last: bool = False
+) -> Any:
     """A field of a class of parameters; without a default it must be given."""
-    return Parameter("", read, doc, None if default is REQUIRED else written(default), default, last)
+    return Parameter(
+        "", read, doc, None if default is REQUIRED else written(default), default, last
+    )
 
 
 def fixed(value: Any) -> Any:
@@ -112,7 +116,11 @@ class Call:
         declared = {each.name: each.default for each in fields(self)}  # type: ignore[arg-type]
         for name, value in (declared | given).items():
             if name not in declared or value is dataclasses.MISSING:
-                raise TypeError(f"{type(self).__name__} has no {name}" if name in given else f"{name} is missing")
+                raise TypeError(
+                    f"{type(self).__name__} has no {name}"
+                    if name in given
+                    else f"{name} is missing"
+                )
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -138,10 +146,14 @@ def parameters(cls: type[AnyCall]) -> type[AnyCall]:
         declared = cls.__dict__.get(name)
         if not isinstance(declared, Parameter):
             raise TypeError(f"{cls.__name__}.{name} needs parameter(…)")
-        own = dataclasses.replace(declared, name=name.removesuffix("_"))  # class_, because Python keeps class
+        own = dataclasses.replace(
+            declared, name=name.removesuffix("_")
+        )  # class_, because Python keeps class
         default = dataclasses.MISSING if own.value is REQUIRED else own.value
         setattr(cls, name, field(default=default, metadata={_OF_FIELD: own}))
-    cls.__doc__ = cls.__doc__ or cls.__name__  # else one is made from the signature, which takes long
+    cls.__doc__ = (
+        cls.__doc__ or cls.__name__
+    )  # else one is made from the signature, which takes long
     return dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
 
 

@@ -18,7 +18,8 @@ from ppduck.query.whole_names import foreign, qualified_within, systems
 
 _WORD = re.compile(r"\w+")
 _CREATE = re.compile(
-    r"^CREATE OR REPLACE MACRO (\w+)\((.*?);\s*(?:--[^\n]*\s*)*(?=^CREATE|\Z)", re.DOTALL | re.MULTILINE
+    r"^CREATE OR REPLACE MACRO (\w+)\((.*?);\s*(?:--[^\n]*\s*)*(?=^CREATE|\Z)",
+    re.DOTALL | re.MULTILINE,
 )
 # What is written like a call there and is none: words of messages, and steps of a query with their columns.
 NO_CALLS = {"INT", "_pp_eliminated", "column", "getenv", "of_columns", "of_conf", "of_directions"}
@@ -81,7 +82,9 @@ def plain_macro(
     """Registers a macro of the file; loading it is the extension's work."""
 
     def plan(catalog: object, given: dict[str, str]) -> str:
-        arguments = ", ".join(f"{parameter} := {foreign(text)}" for parameter, text in given.items())
+        arguments = ", ".join(
+            f"{parameter} := {foreign(text)}" for parameter, text in given.items()
+        )
         return f"FROM {own_name(name)}({arguments})"
 
     macro = PlainMacro(

@@ -55,7 +55,9 @@ class Function:
     summary: str
     reference: str
     kind: Kind = field(default=Kind.MEASURE, kw_only=True)
-    results: tuple[Result, ...] = field(default=(), kw_only=True)  # of a mask none: it gives the table's own columns
+    results: tuple[Result, ...] = field(
+        default=(), kw_only=True
+    )  # of a mask none: it gives the table's own columns
     example: str = field(default="", kw_only=True)  # a statement over the demo tables
     keeps: tuple[Guarantee, ...] = field(default=(), kw_only=True)
     loses: tuple[Loss, ...] = field(default=(), kw_only=True)
@@ -109,7 +111,9 @@ ROOMS = (
 )
 AnyFunction = TypeVar("AnyFunction", bound=Function)
 _FUNCTIONS: dict[str, Function] = {}
-_found: dict[str, list[str]] = {}  # the functions of each package, in the order in which packages were asked for
+_found: dict[
+    str, list[str]
+] = {}  # the functions of each package, in the order in which packages were asked for
 
 
 def register(function: AnyFunction) -> AnyFunction:

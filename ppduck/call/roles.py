@@ -39,8 +39,12 @@ class Roles:
     strata: tuple[str, ...]
     key: tuple[str, ...]
     drop: tuple[str, ...]
-    null_levels: frozenset[str] = frozenset()  # the columns of nonconf in which NULL is a level like others
-    left_out: tuple[str, ...] = ()  # categories that are not in nonconf by default, having too many levels
+    null_levels: frozenset[str] = (
+        frozenset()
+    )  # the columns of nonconf in which NULL is a level like others
+    left_out: tuple[
+        str, ...
+    ] = ()  # categories that are not in nonconf by default, having too many levels
 
     @property
     def nonconf(self) -> list[str]:
@@ -94,7 +98,9 @@ def assign(
     if source.columns is None and not may_be_unseen and call.nonconf is None:
         raise faults.refuse(catalog.unseen(source))
     if source.columns is None and call.round:
-        faults.add(f"round needs the types of the columns, and the planner cannot see {quoted(source.label)}.")
+        faults.add(
+            f"round needs the types of the columns, and the planner cannot see {quoted(source.label)}."
+        )
     refuse_reserved(faults, source)
 
     conf = resolve_columns(faults, source, "conf", call.conf)
@@ -109,8 +115,12 @@ def assign(
                 f"conf names column {quoted(column.name)} of type {column.type}; only numeric columns can be masked "
                 "so; for categories there are rr_mask and pram_mask."
             )
-    named = None if call.nonconf is None else resolve_columns(faults, source, "nonconf", call.nonconf)
-    refuse_overlap(faults, {"conf": conf, "nonconf": named or [], "strata": strata, "drop": drop}, "conf")
+    named = (
+        None if call.nonconf is None else resolve_columns(faults, source, "nonconf", call.nonconf)
+    )
+    refuse_overlap(
+        faults, {"conf": conf, "nonconf": named or [], "strata": strata, "drop": drop}, "conf"
+    )
     refuse_overlap(faults, {"nonconf": named or [], "strata": strata}, "nonconf")
     refuse_overlap(faults, {"key": key, "conf": conf}, "key")
     faults.raise_if_any()
@@ -125,9 +135,13 @@ def assign(
         chosen, levels = choose_nonconf(faults, catalog, source, named, free)
         if call.on_null == "level":
             null_levels = catalog.with_null(source, categories_among(chosen, levels))
-        features = [feature for column in chosen for feature in features_of(column, levels, null_levels)]
+        features = [
+            feature for column in chosen for feature in features_of(column, levels, null_levels)
+        ]
         if named is None:
-            categories = [column for column in free if column.is_category and column.name not in levels]
+            categories = [
+                column for column in free if column.is_category and column.name not in levels
+            ]
             left_out = catalog.many_valued(source, categories, FEW_LEVELS, MANY_LEVELS)
     faults.raise_if_any()
     return Roles(
@@ -159,7 +173,12 @@ def features_of(
     null_is_level = column.name in null_levels
     if column.name in levels:
         found = [
-            Feature(f"{column.name} = {level}", column.name, indicator(column.name, level, null_is_level), level)
+            Feature(
+                f"{column.name} = {level}",
+                column.name,
+                indicator(column.name, level, null_is_level),
+                level,
+            )
             for level in levels[column.name][1:]
         ]
     else:
@@ -167,14 +186,18 @@ def features_of(
         value = sql.call("coalesce", value, sql.number(0.0)) if null_is_level else value
         found = [Feature(column.name, column.name, value)]
     if null_is_level:
-        found.append(Feature(f"{column.name} is NULL", column.name, sql.double(name.is_(exp.null())), NULL))
+        found.append(
+            Feature(f"{column.name} is NULL", column.name, sql.double(name.is_(exp.null())), NULL)
+        )
     return found
 
 
 def indicator(column: str, level: str, null_is_level: bool) -> sql.Expr:
     """1 in rows with this level, 0 in others; NULL in rows with NULL, unless that is a level too."""
     equal = exp.NullSafeEQ if null_is_level else exp.EQ
-    return sql.double(equal(this=sql.cast(sql.column(column), "VARCHAR"), expression=sql.text(level)))
+    return sql.double(
+        equal(this=sql.cast(sql.column(column), "VARCHAR"), expression=sql.text(level))
+    )
 
 
 def numeric(column: Column) -> sql.Expr:
@@ -216,7 +239,9 @@ def choose_nonconf(
     return named, levels
 
 
-def resolve_columns(faults: Faults, source: Source, parameter: str, names: Sequence[str]) -> list[Column]:
+def resolve_columns(
+    faults: Faults, source: Source, parameter: str, names: Sequence[str]
+) -> list[Column]:
     """The columns that a parameter names, with a fault for each that is missing or named twice."""
     found: list[Column] = []
     for name in names:
@@ -237,9 +262,15 @@ def resolve_columns(faults: Faults, source: Source, parameter: str, names: Seque
 
 def refuse_reserved(faults: Faults, source: Source) -> None:
     """Names that stand beside the user's columns in a statement must not be columns."""
-    reserved = [column.name for column in source.columns or () if folded(column.name).startswith(sql.RESERVED)]
+    reserved = [
+        column.name
+        for column in source.columns or ()
+        if folded(column.name).startswith(sql.RESERVED)
+    ]
     if reserved:
-        faults.add(f"names that begin with {sql.RESERVED!r} are ppduck's own; rename column {listed(reserved)}.")
+        faults.add(
+            f"names that begin with {sql.RESERVED!r} are ppduck's own; rename column {listed(reserved)}."
+        )
 
 
 def refuse_overlap(faults: Faults, groups: dict[str, list[Column]], of: str) -> None:

@@ -46,7 +46,11 @@ def _plain(value: Any) -> Any:
         return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, (list, tuple, set, frozenset)) else value
+    return (
+        [_plain(part) for part in value]
+        if isinstance(value, (list, tuple, set, frozenset))
+        else value
+    )
 
 
 @lru_cache(maxsize=256)

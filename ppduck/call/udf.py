@@ -45,7 +45,9 @@ class Udf:
         return sql.call(self.name, sql.text(spec.text()), sql.struct(own))
 
 
-def told_udf(name: str, call: Callable[[Any, Any], Any], spec: type[Spec], told: type[Any], gives: str) -> Udf:
+def told_udf(
+    name: str, call: Callable[[Any, Any], Any], spec: type[Spec], told: type[Any], gives: str
+) -> Udf:
     """A function of two arguments: what is known of the call, and what SQL tells of a group of rows, a dataclass.
 
     SQL's types follow from the dataclass: int is BIGINT, Unsigned UBIGINT, float DOUBLE, Array DOUBLE[] as an array

@@ -42,7 +42,10 @@ EXPRESSIONS = {
     "list_aggr": "list_aggr(system.main.list_value(29), 'sum')",
     "len": "len('h')",
 }
-REFUSED = (*EXPRESSIONS, "query")  # beside a macro of that name DuckDB's own does not work, whatever its schema
+REFUSED = (
+    *EXPRESSIONS,
+    "query",
+)  # beside a macro of that name DuckDB's own does not work, whatever its schema
 PROBE = f"system.main.alias(system.main.row({', '.join(EXPRESSIONS.values())}))"
 """SQL for the text of all these expressions."""
 # A macro has a body for each length of lists, and structs by the names of their fields, of which it cannot know this.
@@ -61,7 +64,9 @@ class Syntax:
         self._parts = dict(zip(EXPRESSIONS, expressions, strict=True))
         self._asked: set[tuple[int, str]] = set()
 
-    def refuse_shadowed(self, function: str, reader: Reader, probed: str, trip: Trip, place: tuple[str, ...]) -> None:
+    def refuse_shadowed(
+        self, function: str, reader: Reader, probed: str, trip: Trip, place: tuple[str, ...]
+    ) -> None:
         """Refuses a call in whose place a macro stands for a piece of syntax."""
         # The setting integer_division turns / into //, which is nobody's macro.
         probed = probed.replace("(7.0 // 8.0)", self._parts["/"])
@@ -69,7 +74,9 @@ class Syntax:
             if trip.once(("literals", place), lambda: self._means_what_it_says(function, reader)):
                 return
             refuse_macros(function, reader)
-        names = [name for name, part in self._parts.items() if part not in probed] or list(EXPRESSIONS)
+        names = [name for name, part in self._parts.items() if part not in probed] or list(
+            EXPRESSIONS
+        )
         found = _macros(reader, names)
         missing = [name for name in names if name not in {place[2].lower() for place in found}]
         # What the planner's cursor does not see is a temporary macro of the caller.
@@ -81,7 +88,9 @@ class Syntax:
 
     def _reads_literals(self, reader: Reader) -> bool:
         try:
-            return bool(reader.execute(f"SELECT {foreign(LITERALS)}").fetchone() == (self._literals,))
+            return bool(
+                reader.execute(f"SELECT {foreign(LITERALS)}").fetchone() == (self._literals,)
+            )
         except UnreadError:
             return False
 
@@ -110,12 +119,16 @@ def _macros(reader: Reader, names: Iterable[str]) -> list[Place]:
         "SELECT DISTINCT database_name, schema_name, function_name FROM duckdb_functions() "
         f"WHERE function_type = 'macro' AND NOT internal AND lower(function_name) IN ({listed}) ORDER BY ALL"
     )
-    return [(database, schema, name) for database, schema, name in reader.execute(qualified(query)).fetchall()]
+    return [
+        (database, schema, name)
+        for database, schema, name in reader.execute(qualified(query)).fetchall()
+    ]
 
 
 def _refusal(function: str, found: Sequence[Place]) -> Exception:
     macros = ", ".join(
-        f"{quoted(name)} in schema {quoted(database)}.{quoted(schema)}" for database, schema, name in found
+        f"{quoted(name)} in schema {quoted(database)}.{quoted(schema)}"
+        for database, schema, name in found
     )
     drop = " ".join(f"DROP MACRO {'.'.join(map(quoted, place))};" for place in found)
     which = "a macro stands" if len(found) == 1 else "macros stand"

@@ -31,7 +31,9 @@ _SAFE = (
 
 def may_fail(expressions: Iterable[sql.Expr]) -> bool:
     """Whether an expression does more than compare."""
-    return any(not isinstance(node, _SAFE) for expression in expressions for node in expression.walk())
+    return any(
+        not isinstance(node, _SAFE) for expression in expressions for node in expression.walk()
+    )
 
 
 def rehearse(reader: Reader, faults: Faults, parameter: str, statement: str) -> None:
@@ -47,7 +49,9 @@ def rehearse(reader: Reader, faults: Faults, parameter: str, statement: str) -> 
         ) from None
 
 
-def read_through(reader: Reader, faults: Faults, label: str, source: str, views: Iterable[str]) -> None:
+def read_through(
+    reader: Reader, faults: Faults, label: str, source: str, views: Iterable[str]
+) -> None:
     """Reads a source to its end if it rests on a file of text, where the type of any cell may be a surprise.
 
     It may do so by one of the ``views``, of which these are the statements that made them.

@@ -106,7 +106,9 @@ class Home:
 
     @property
     def sql(self) -> str:
-        return ".".join(sql.render(sql.name(part)) for part in (self.database, self.schema, self.name))
+        return ".".join(
+            sql.render(sql.name(part)) for part in (self.database, self.schema, self.name)
+        )
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,13 @@ class Catalog:
                 f"tbl must be one table or view, a file, or a parenthesised SELECT; {stripped!r} is none of these."
             )
         # It may be a stream, which can be read once only.
-        return Source(stripped, candidates[0], None, repeatable=False, trouble=next(filter(None, troubles), ""))
+        return Source(
+            stripped,
+            candidates[0],
+            None,
+            repeatable=False,
+            trouble=next(filter(None, troubles), ""),
+        )
 
     def columns_of(self, source: Source) -> tuple[Column, ...]:
         """The columns of a source, by the name that it goes by now."""
@@ -165,7 +173,9 @@ class Catalog:
     def tables(self) -> list[str]:
         return sorted({entry.name for entry in self.trip.entries(self.reader)})
 
-    def unseen(self, source: Source, remedy: str = "name every column to use: conf := […], nonconf := […].") -> str:
+    def unseen(
+        self, source: Source, remedy: str = "name every column to use: conf := […], nonconf := […]."
+    ) -> str:
         """What to say of a table that is missing here, or only invisible from here."""
         why = f" {source.trouble}" if source.trouble else near_miss(source.label, self.tables())
         return (
@@ -191,14 +201,18 @@ class Catalog:
             distinct=True,
             limit=sql.number(at_most + 1),
         )
-        listed = sql.query([sql.cast(level, "VARCHAR")], sql.derived(distinct, "levels"), order=[level.copy()])
+        listed = sql.query(
+            [sql.cast(level, "VARCHAR")], sql.derived(distinct, "levels"), order=[level.copy()]
+        )
         rows = self.reader.execute(sql.render(listed)).fetchall()
         return [row[0] for row in rows] if len(rows) <= at_most else None
 
     def counts(self, source: Source, column: Column, levels: Sequence[str | None]) -> list[int]:
         """How many rows have each of these levels."""
         text = sql.cast(sql.column(column.name), "VARCHAR")
-        query = sql.query([text, sql.call("count", exp.Star())], sql.source(source.sql), group=[text.copy()])
+        query = sql.query(
+            [text, sql.call("count", exp.Star())], sql.source(source.sql), group=[text.copy()]
+        )
         counts = dict(self.reader.execute(sql.render(query)).fetchall())
         return [counts.get(level, 0) for level in levels]
 
@@ -214,10 +228,14 @@ class Catalog:
     def homes(self, name: str) -> list[Home]:
         """Where a table or view of that name is, as far as the planner can see; the most likely place first."""
         *places, own = _parts(name)
-        entries = [each for each in self.trip.entries(self.reader) if folded(each.name) == folded(own)]
+        entries = [
+            each for each in self.trip.entries(self.reader) if folded(each.name) == folded(own)
+        ]
         here = self._here() if len(entries) > 1 else ()
         entries.sort(key=lambda each: (each.database not in here[:1], each.schema not in here[1:]))
-        found = [Home(each.database, each.schema, each.name, each.created or None) for each in entries]
+        found = [
+            Home(each.database, each.schema, each.name, each.created or None) for each in entries
+        ]
         where = [folded(place) for place in places]
         if len(where) == 2:
             return [home for home in found if [folded(home.database), folded(home.schema)] == where]
@@ -240,7 +258,9 @@ class Catalog:
         query = "SELECT current_database(), current_schema()"
         return self.place[:2] or tuple(self.reader.execute(query).fetchone())
 
-    def few_valued(self, source: Source, columns: Sequence[Column], at_most: int) -> dict[str, list[str]]:
+    def few_valued(
+        self, source: Source, columns: Sequence[Column], at_most: int
+    ) -> dict[str, list[str]]:
         """Which of these categories have few levels, and which levels; a short look rules names out."""
         texts = [column for column in columns if not column.is_enum]
         crowded: set[str] = set()
@@ -264,17 +284,25 @@ class Catalog:
         found = self.reader.execute(sql.render(query)).fetchone()
         return frozenset(column.name for column, null in zip(columns, found, strict=True) if null)
 
-    def many_valued(self, source: Source, columns: Sequence[Column], above: int, at_most: int) -> list[str]:
+    def many_valued(
+        self, source: Source, columns: Sequence[Column], above: int, at_most: int
+    ) -> list[str]:
         """Which of these categories, all with more levels than ``above``, are categories still, and no names."""
         texts = [column for column in columns if not column.is_enum]
         rows, seen = self._seen(source, texts) if texts else (0, [])
         most = min(at_most, rows / _ROWS_PER_LEVEL)
-        names = {text.name for text, count in zip(texts, seen, strict=True) if count > most or rows < above}
+        names = {
+            text.name
+            for text, count in zip(texts, seen, strict=True)
+            if count > most or rows < above
+        }
         return [column.name for column in columns if column.name not in names]
 
     def _seen(self, source: Source, texts: Sequence[Column]) -> tuple[int, list[int]]:
         """How many rows a short look sees, and how many levels of each column."""
-        counts = [sql.call("count", exp.Distinct(expressions=[sql.column(text.name)])) for text in texts]
+        counts = [
+            sql.call("count", exp.Distinct(expressions=[sql.column(text.name)])) for text in texts
+        ]
         head = sql.query([exp.Star()], sql.source(source.sql), limit=sql.number(_LOOK_AHEAD))
         query = sql.query([sql.call("count", exp.Star()), *counts], sql.derived(head, "_pp_head"))
         rows, *seen = self.reader.execute(sql.render(query)).fetchone()
@@ -283,7 +311,9 @@ class Catalog:
     def about_how_many_rows(self, source: Source) -> int | None:
         """What the catalogue says of a table; None for a view or a file, of which only a look would tell."""
         own = folded(_parts(source.sql)[-1])
-        sizes = [entry.rows for entry in self.trip.entries(self.reader) if folded(entry.name) == own]
+        sizes = [
+            entry.rows for entry in self.trip.entries(self.reader) if folded(entry.name) == own
+        ]
         return max((size for size in sizes if size is not None), default=None)
 
     def fits_in_memory(self, source: Source) -> bool:
@@ -300,16 +330,24 @@ class Catalog:
         inner = text[1:-1].strip()
         try:
             statements = self.reader.extract_statements(inner) if text.endswith(")") else []
-            ok = len(statements) == 1 and statements[0].type.name == "SELECT" and ";" not in inner[-1:]
+            ok = (
+                len(statements) == 1
+                and statements[0].type.name == "SELECT"
+                and ";" not in inner[-1:]
+            )
         except UnreadError:
             ok = False
         if not ok:
-            raise faults.refuse(f"tbl must hold exactly one SELECT between its parentheses; got {text!r}.")
+            raise faults.refuse(
+                f"tbl must hold exactly one SELECT between its parentheses; got {text!r}."
+            )
         own = foreign(text)
         try:
             columns, row_type = self._columns(own)
         except UnreadError as error:
-            return Source(text, own, None, repeatable=False, trouble=_trouble(faults, text, text, error))
+            return Source(
+                text, own, None, repeatable=False, trouble=_trouble(faults, text, text, error)
+            )
         source = Source(text, own, columns, repeatable=False, row_type=row_type)
         self._read_through(faults, source)
         return source
@@ -319,14 +357,18 @@ class Catalog:
         if not source.has_rowid:
             self.trip.once(
                 ("read through", self.place, source.sql),
-                lambda: read_through(self.reader, faults, source.label, source.sql, self._definitions()),
+                lambda: read_through(
+                    self.reader, faults, source.label, source.sql, self._definitions()
+                ),
             )
 
     def _definitions(self) -> list[str]:
         return [entry.created for entry in self.trip.entries(self.reader)]
 
     def _described(self, label: str, name: str) -> Source:
-        return self.trip.once(("source", self.place, label, name), lambda: self._describe(label, name))
+        return self.trip.once(
+            ("source", self.place, label, name), lambda: self._describe(label, name)
+        )
 
     def _describe(self, label: str, name: str) -> Source:
         columns, row_type = self._columns(name)
@@ -349,7 +391,9 @@ class Catalog:
     def _is_view(self, name: str) -> bool:
         """Whether whatever bears a name is a view."""
         own = folded(_parts(name)[-1])
-        return {entry.is_view for entry in self.trip.entries(self.reader) if folded(entry.name) == own} == {True}
+        return {
+            entry.is_view for entry in self.trip.entries(self.reader) if folded(entry.name) == own
+        } == {True}
 
     def _is_file(self, name: str) -> bool:
         """Whether a name that can be read is no catalogue entry: then it is a file."""
@@ -370,13 +414,19 @@ def _trouble(faults: Faults, label: str, name: str, error: UnreadError) -> str:
     if not error.unseen:
         raise faults.refuse(f"{quoted(label)}: {error}")
     missing = _MISSING.search(str(error))
-    absent = missing is not None and not name.startswith("(") and folded(missing["name"]) == folded(_parts(name)[-1])
+    absent = (
+        missing is not None
+        and not name.startswith("(")
+        and folded(missing["name"]) == folded(_parts(name)[-1])
+    )
     return "" if absent else str(error)
 
 
 @lru_cache(maxsize=256)
 def _parts(name: str) -> tuple[str, ...]:
-    return tuple(part.name for part in sqlglot.parse_one(name, into=exp.Table, dialect="duckdb").parts)
+    return tuple(
+        part.name for part in sqlglot.parse_one(name, into=exp.Table, dialect="duckdb").parts
+    )
 
 
 def _bytes(setting: str) -> float:
@@ -392,7 +442,9 @@ def _table_name(text: str) -> str | None:
         parsed = sqlglot.parse_one(text, into=exp.Table, dialect="duckdb")
     except SqlglotError:
         return None
-    if not isinstance(parsed, exp.Table) or not all(isinstance(part, exp.Identifier) for part in parsed.parts):
+    if not isinstance(parsed, exp.Table) or not all(
+        isinstance(part, exp.Identifier) for part in parsed.parts
+    ):
         return None
     plain = {"this", "db", "catalog"}
     if any(value for key, value in parsed.args.items() if key not in plain):

@@ -29,17 +29,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Masks the numeric columns of a file by several methods and ranks them by their protection scores.",
     )
     parser.add_argument("file", type=Path, help="a file that DuckDB reads, such as census.parquet")
-    parser.add_argument("--methods", default="onn,rs,mic", help="onn, rs, mic, or names such as ONN-A, RS-14, MIC4m17")
-    parser.add_argument("--known", default="7,13", help="how many columns an intruder knows, such as 7 or 7,13")
-    parser.add_argument("--runs", type=int, default=10, help="runs of methods that have chance in them (default 10)")
-    parser.add_argument("--columns", help="which columns to mask, such as AGI,FEDTAX; by default all that are numbers")
-    parser.add_argument("--simplified", action="store_true", help="without probabilistic linkage, which takes longest")
-    parser.add_argument("--csv", type=Path, help="where to write every run")
-    parser.add_argument("--plot", type=Path, help="where to draw risk over loss, as PNG, SVG or PDF")
     parser.add_argument(
-        "--search", action="store_true", help="vary the parameters of ONN, and tell which of them matter"
+        "--methods",
+        default="onn,rs,mic",
+        help="onn, rs, mic, or names such as ONN-A, RS-14, MIC4m17",
     )
-    parser.add_argument("--budget", type=int, default=200, help="combinations that a search tries (default 200)")
+    parser.add_argument(
+        "--known", default="7,13", help="how many columns an intruder knows, such as 7 or 7,13"
+    )
+    parser.add_argument(
+        "--runs", type=int, default=10, help="runs of methods that have chance in them (default 10)"
+    )
+    parser.add_argument(
+        "--columns",
+        help="which columns to mask, such as AGI,FEDTAX; by default all that are numbers",
+    )
+    parser.add_argument(
+        "--simplified",
+        action="store_true",
+        help="without probabilistic linkage, which takes longest",
+    )
+    parser.add_argument("--csv", type=Path, help="where to write every run")
+    parser.add_argument(
+        "--plot", type=Path, help="where to draw risk over loss, as PNG, SVG or PDF"
+    )
+    parser.add_argument(
+        "--search",
+        action="store_true",
+        help="vary the parameters of ONN, and tell which of them matter",
+    )
+    parser.add_argument(
+        "--budget", type=int, default=200, help="combinations that a search tries (default 200)"
+    )
     given = parser.parse_args(arguments)
     try:
         _compare(given)
@@ -65,8 +86,12 @@ def _compare(given: argparse.Namespace) -> None:
         return
     probabilistic = not given.simplified
     if probabilistic and importlib.util.find_spec("splink") is None:
-        raise PpduckError("probabilistic linkage needs Splink: pip install 'ppduck[compare]', or say --simplified.")
-    found = list(runs_of(table, methods, known, given.runs, probabilistic=probabilistic, tell=_progress))
+        raise PpduckError(
+            "probabilistic linkage needs Splink: pip install 'ppduck[compare]', or say --simplified."
+        )
+    found = list(
+        runs_of(table, methods, known, given.runs, probabilistic=probabilistic, tell=_progress)
+    )
     means = means_of(found)
     write_text(means, sys.stdout, census=table.columns == CENSUS)
     if given.csv:

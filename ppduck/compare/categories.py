@@ -20,7 +20,17 @@ from ppduck.errors import PpduckError, near_miss
 from ppduck.kernels import fidelity
 from ppduck.values import Array
 
-MEASURES = ("variational", "l2", "kl", "chi2", "base_error", "cube_error", "U_qi_s", "U_qi_qi", "U_all")
+MEASURES = (
+    "variational",
+    "l2",
+    "kl",
+    "chi2",
+    "base_error",
+    "cube_error",
+    "U_qi_s",
+    "U_qi_qi",
+    "U_all",
+)
 PANELS = {
     "variational": "variational distance", "l2": "L2 distance", "kl": "Kullback-Leibler distance",
     "chi2": "χ² distance",
@@ -58,8 +68,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default="education=education_num",
         help="columns whose levels have the order of another one, such as education=education_num (the default)",
     )
-    parser.add_argument("--methods", default=",".join(METHODS), help="some of " + ", ".join(METHODS))
-    parser.add_argument("--runs", type=int, default=5, help="runs of methods that have chance in them (default 5)")
+    parser.add_argument(
+        "--methods", default=",".join(METHODS), help="some of " + ", ".join(METHODS)
+    )
+    parser.add_argument(
+        "--runs", type=int, default=5, help="runs of methods that have chance in them (default 5)"
+    )
     parser.add_argument("--csv", type=Path, help="where to write all measures")
     parser.add_argument("--plot", type=Path, help="where to draw them, as PNG, SVG or PDF")
     given = parser.parse_args(arguments)
@@ -96,7 +110,9 @@ def _order(text: str) -> dict[str, str]:
     parts = [part.partition("=") for part in _parts(text)]
     for name, equal, by in parts:
         if not (name and equal and by):
-            raise PpduckError(f"--order takes pairs such as education=education_num, got {name + equal + by!r}.")
+            raise PpduckError(
+                f"--order takes pairs such as education=education_num, got {name + equal + by!r}."
+            )
     return {name.strip(): by.strip() for name, _, by in parts}
 
 
@@ -113,18 +129,25 @@ def _limits(text: str) -> list[int]:
 def _methods(text: str) -> list[str]:
     for part in _parts(text):
         if part not in METHODS:
-            raise PpduckError(f"there is no method {part!r}.{near_miss(part, METHODS)} Methods: {', '.join(METHODS)}.")
+            raise PpduckError(
+                f"there is no method {part!r}.{near_miss(part, METHODS)} Methods: {', '.join(METHODS)}."
+            )
     if not _parts(text):
         raise PpduckError("--methods is empty.")
     return list(dict.fromkeys(_parts(text)))
 
 
-def results(original: Original, methods: Sequence[str], limits: Sequence[int], runs: int) -> Iterable[Result]:
+def results(
+    original: Original, methods: Sequence[str], limits: Sequence[int], runs: int
+) -> Iterable[Result]:
     true = original.counts / original.n
     for l in limits:  # noqa: E741
         for method in methods:
             try:
-                tables = [METHODS[method](original, l, run) for run in range(runs if method in BY_CHANCE else 1)]
+                tables = [
+                    METHODS[method](original, l, run)
+                    for run in range(runs if method in BY_CHANCE else 1)
+                ]
             except duckdb.InvalidInputException as error:
                 # One method that cannot do an l does not spoil what the others can.
                 reason = str(error).partition("PpduckError: ")[2] or str(error)
@@ -140,7 +163,9 @@ def results(original: Original, methods: Sequence[str], limits: Sequence[int], r
             )  # fmt: skip
 
 
-def _measured(true: Array, found: Array, n: float) -> tuple[dict[str, float], dict[tuple[int, int], float]]:
+def _measured(
+    true: Array, found: Array, n: float
+) -> tuple[dict[str, float], dict[tuple[int, int], float]]:
     pairs = fidelity.uncertainties(found)
     return fidelity.distances(true, found, n) | {
         "base_error": fidelity.base_error(true, found),
@@ -157,7 +182,9 @@ def _means(pairs: dict[tuple[int, int], float], columns: int) -> dict[str, float
         "U_qi_qi": [value for pair, value in pairs.items() if last not in pair],
         "U_all": list(pairs.values()),
     }
-    return {name: statistics.fmean(values) if values else float("nan") for name, values in parts.items()}
+    return {
+        name: statistics.fmean(values) if values else float("nan") for name, values in parts.items()
+    }
 
 
 def write_text(original: Original, found: Sequence[Result], out: TextIO) -> None:
@@ -168,7 +195,9 @@ def write_text(original: Original, found: Sequence[Result], out: TextIO) -> None
     print("distances and errors: lower is better; U: nearer to the original is better\n", file=out)
     lines = [["l", "method", *MEASURES]]
     lines.append(["", "original", *[""] * 6, *(f"{whole[name]:.5f}" for name in MEASURES[6:])])
-    lines += [[str(r.l), r.method, *(f"{r.measures[name]:.5f}" for name in MEASURES)] for r in found]
+    lines += [
+        [str(r.l), r.method, *(f"{r.measures[name]:.5f}" for name in MEASURES)] for r in found
+    ]
     _print(lines, out)
     print(
         "\nBase and CUBE errors and χ² are over cells that have rows; KL takes empty estimates for a tenth of a row.",
@@ -183,7 +212,9 @@ def write_text(original: Original, found: Sequence[Result], out: TextIO) -> None
     pairs = list(combinations(range(len(names)), 2))
     lines = [["l", "method", *(f"{names[a]}-{names[b]}" for a, b in pairs)]]
     lines.append(["", "original", *(f"{100 * true[pair]:.2f}" for pair in pairs)])
-    lines += [[str(r.l), r.method, *(f"{100 * r.pairs[pair]:.2f}" for pair in pairs)] for r in found]
+    lines += [
+        [str(r.l), r.method, *(f"{100 * r.pairs[pair]:.2f}" for pair in pairs)] for r in found
+    ]
     _print(lines, out)
 
 
@@ -191,7 +222,8 @@ def _print(lines: Sequence[Sequence[str]], out: TextIO) -> None:
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     for line in lines:
         cells = [
-            cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+            cell.ljust(w) if i < 2 else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(line, widths, strict=True))
         ]
         print("  ".join(cells).rstrip(), file=out)
 
@@ -203,11 +235,23 @@ def write_csv(original: Original, found: Sequence[Result], path: Path) -> None:
     names = original.columns
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
-        out.writerow(["l", "method", "runs", *MEASURES, *(f"U {names[a]}-{names[b]}" for a, b in true)])
-        out.writerow(["", "original", "", *(whole.get(name, "") for name in MEASURES), *true.values()])
+        out.writerow(
+            ["l", "method", "runs", *MEASURES, *(f"U {names[a]}-{names[b]}" for a, b in true)]
+        )
+        out.writerow(
+            ["", "original", "", *(whole.get(name, "") for name in MEASURES), *true.values()]
+        )
         for each in found:
             pairs = [each.pairs[pair] for pair in true]
-            out.writerow([each.l, each.method, each.runs, *(each.measures[name] for name in MEASURES), *pairs])
+            out.writerow(
+                [
+                    each.l,
+                    each.method,
+                    each.runs,
+                    *(each.measures[name] for name in MEASURES),
+                    *pairs,
+                ]
+            )
 
 
 def draw(original: Original, found: Sequence[Result], path: Path) -> None:
@@ -224,7 +268,12 @@ def draw(original: Original, found: Sequence[Result], path: Path) -> None:
     for panel, (name, title) in zip(panels.ravel(), PANELS.items(), strict=True):
         for method in dict.fromkeys(each.method for each in found):
             own = [each for each in found if each.method == method]
-            panel.plot([each.l for each in own], [each.measures[name] for each in own], marker="o", label=method)
+            panel.plot(
+                [each.l for each in own],
+                [each.measures[name] for each in own],
+                marker="o",
+                label=method,
+            )
         if name in true:
             panel.axhline(true[name], color="0.4", linestyle="--", label="original")
         panel.set_title(title)

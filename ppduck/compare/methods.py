@@ -57,7 +57,12 @@ class Method:
 
 
 def network(name: str, p: int, b: float, eta: float, c: float, h: int) -> Method:
-    return Method(name, "ONN", "onn_mask", f"partitions := {p}, b := {b}, eta := {eta}, c := {c}, hidden := {h}")
+    return Method(
+        name,
+        "ONN",
+        "onn_mask",
+        f"partitions := {p}, b := {b}, eta := {eta}, c := {c}, hidden := {h}",
+    )
 
 
 METHODS = {
@@ -66,12 +71,20 @@ METHODS = {
         *(network(f"ONN-{letter}", *told) for letter, told in NETWORKS.items()),
         *(Method(f"RS-{p}", "RS", "rank_swap_mask", f"reach := {p}") for p in SWAPS),
         *(
-            Method(f"MIC{v}m{k}", "MIC", "microaggregate_mask", f"k := {k}, variables := {v}", by_chance=False)
+            Method(
+                f"MIC{v}m{k}",
+                "MIC",
+                "microaggregate_mask",
+                f"k := {k}, variables := {v}",
+                by_chance=False,
+            )
             for v, k in GROUPS
         ),
     )
 }
-FAMILIES = {family: [m for m in METHODS.values() if m.family == family] for family in ("ONN", "RS", "MIC")}
+FAMILIES = {
+    family: [m for m in METHODS.values() if m.family == family] for family in ("ONN", "RS", "MIC")
+}
 
 
 def chosen(names: Iterable[str]) -> list[Method]:
@@ -89,5 +102,7 @@ def chosen(names: Iterable[str]) -> list[Method]:
             found[name] = Method(name, "MIC", "microaggregate_mask", parameters, by_chance=False)
         else:
             known = [*(family.lower() for family in FAMILIES), *METHODS]
-            raise PpduckError(f"there is no method {name!r}.{near_miss(name, known)} Methods: {listed(known, 40)}.")
+            raise PpduckError(
+                f"there is no method {name!r}.{near_miss(name, known)} Methods: {listed(known, 40)}."
+            )
     return list(found.values())

@@ -21,7 +21,9 @@ KEY = "_row"
 class Original:
     """The columns of a file that are compared, as texts, in a database of its own."""
 
-    def __init__(self, path: Path, qi: Sequence[str], sensitive: str, order: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, path: Path, qi: Sequence[str], sensitive: str, order: Mapping[str, str] | None = None
+    ) -> None:
         if not path.is_file():
             raise PpduckError(f"there is no file {str(path)!r}.")
         self.con: Any = ppduck.connect()
@@ -40,14 +42,18 @@ class Original:
         if len(set(self.columns)) < len(self.columns):
             raise PpduckError("a column is named twice among --qi and --sensitive.")
         present = " AND ".join(f"{_name(name)} IS NOT NULL" for name in self.columns)
-        texts = ", ".join(f"CAST({_name(name)} AS VARCHAR) AS {_name(name)}" for name in self.columns)
+        texts = ", ".join(
+            f"CAST({_name(name)} AS VARCHAR) AS {_name(name)}" for name in self.columns
+        )
         self.levels = [self._levels(name, order.get(name, name), file) for name in self.columns]
         self.con.execute(
             f"CREATE TABLE original AS SELECT row_number() OVER () AS {_name(KEY)}, {texts} FROM {file} WHERE {present}"
         )
         self.shape = tuple(map(len, self.levels))
         if prod(self.shape) > MOST_CELLS:
-            raise PpduckError(f"the columns have {prod(self.shape):,} cells, more than {MOST_CELLS:,}; name fewer.")
+            raise PpduckError(
+                f"the columns have {prod(self.shape):,} cells, more than {MOST_CELLS:,}; name fewer."
+            )
         self.counts = self.table("original", self.columns)
         self.n = float(self.counts.sum())
 
@@ -73,7 +79,9 @@ class Original:
         names = ", ".join(map(_name, columns))
         found = np.zeros([len(levels) for levels in own])
         places = [{level: i for i, level in enumerate(levels)} for levels in own]
-        for *values, count in self.con.execute(f"SELECT {names}, count(*) FROM {source} GROUP BY ALL").fetchall():
+        for *values, count in self.con.execute(
+            f"SELECT {names}, count(*) FROM {source} GROUP BY ALL"
+        ).fetchall():
             found[tuple(place[value] for place, value in zip(places, values, strict=True))] = count
         return found
 
@@ -180,4 +188,10 @@ def _name(text: str) -> str:
 
 
 def _struct(values: dict[str, float]) -> str:
-    return "{" + ", ".join(f"{sql.render(sql.text(name))}: {value!r}::DOUBLE" for name, value in values.items()) + "}"
+    return (
+        "{"
+        + ", ".join(
+            f"{sql.render(sql.text(name))}: {value!r}::DOUBLE" for name, value in values.items()
+        )
+        + "}"
+    )

@@ -22,7 +22,9 @@ def refuse_unwritable(table: Path | None, picture: Path | None) -> None:
         if path is not None and not path.absolute().parent.is_dir():
             raise PpduckError(f"there is no folder {str(path.parent)!r} to write {path.name!r} in.")
     if picture is not None and picture.suffix.lower() not in PICTURES:
-        raise PpduckError(f"--plot takes a file that ends in {', '.join(PICTURES)}, got {picture.name!r}.")
+        raise PpduckError(
+            f"--plot takes a file that ends in {', '.join(PICTURES)}, got {picture.name!r}."
+        )
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,11 @@ def means_of(runs: Iterable[Run]) -> list[Mean]:
             if None not in each
         }
         ranked = values["score" if "score" in means else "score_simplified"]
-        spread = statistics.stdev(value for value in ranked if value is not None) if len(of) > 1 else None
+        spread = (
+            statistics.stdev(value for value in ranked if value is not None)
+            if len(of) > 1
+            else None
+        )
         found.append(Mean(of[0].method, known, len(of), means, spread))
     return sorted(found, key=lambda each: (each.known, each.score))
 
@@ -68,23 +74,38 @@ def write_text(means: Sequence[Mean], out: TextIO, *, census: bool) -> None:
     for known in sorted({each.known for each in means}):
         rows = [each for each in means if each.known == known]
         ranked_by = rows[0].ranked_by
-        shown = [name for name in MEASURES if name in rows[0].measures and name not in ("score_simplified", OWN)]
+        shown = [
+            name
+            for name in MEASURES
+            if name in rows[0].measures and name not in ("score_simplified", OWN)
+        ]
         shown += [] if ranked_by in shown else [ranked_by]
         printed = PUBLISHED.get(known, {}) if census else {}
         print(f"{known} known columns, ranked by {ranked_by}; percent, lower is better", file=out)
-        titles = ["method", "runs", *shown, "sd", OWN, *(["printed: IL", "DR", "score"] if printed else [])]
+        titles = [
+            "method",
+            "runs",
+            *shown,
+            "sd",
+            OWN,
+            *(["printed: IL", "DR", "score"] if printed else []),
+        ]
         lines = [[each.method.name, str(each.runs), *(f"{each.measures[name]:.2f}" for name in shown),
                   "" if each.spread is None else f"{each.spread:.2f}", f"{each.measures[OWN]:.2f}",
                   *_of_print(printed.get(each.method.name), bool(printed))] for each in rows]  # fmt: skip
         widths = [max(len(line[i]) for line in [titles, *lines]) for i in range(len(titles))]
         for line in [titles, *lines]:
             cells = [
-                cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
+                cell.ljust(w) if i == 0 else cell.rjust(w)
+                for i, (cell, w) in enumerate(zip(line, widths, strict=True))
             ]
             print("  ".join(cells).rstrip(), file=out)
         for family, best in _best(rows).items():
             print(f"best {family}: {best.method.name} {best.score:.2f}", file=out)
-        print(f"{OWN}, in no score: DLD by an intruder who standardises each table by itself", file=out)
+        print(
+            f"{OWN}, in no score: DLD by an intruder who standardises each table by itself",
+            file=out,
+        )
         print(file=out)
 
 
@@ -107,8 +128,19 @@ def write_csv(runs: Sequence[Run], path: Path) -> None:
         out = csv.writer(file)
         out.writerow(["method", "mask", "parameters", "run", "known", *MEASURES])
         for run in runs:
-            measures = ["" if run.measures[name] is None else run.measures[name] for name in MEASURES]
-            out.writerow([run.method.name, run.method.mask, run.method.parameters, run.run, run.known, *measures])
+            measures = [
+                "" if run.measures[name] is None else run.measures[name] for name in MEASURES
+            ]
+            out.writerow(
+                [
+                    run.method.name,
+                    run.method.mask,
+                    run.method.parameters,
+                    run.run,
+                    run.known,
+                    *measures,
+                ]
+            )
 
 
 def draw(means: Sequence[Mean], path: Path) -> None:
@@ -121,7 +153,9 @@ def draw(means: Sequence[Mean], path: Path) -> None:
     from matplotlib import pyplot
 
     known = sorted({each.known for each in means})
-    figure, panels = pyplot.subplots(1, len(known), figsize=(6 * len(known), 5), squeeze=False, layout="constrained")
+    figure, panels = pyplot.subplots(
+        1, len(known), figsize=(6 * len(known), 5), squeeze=False, layout="constrained"
+    )
     for panel, count in zip(panels[0], known, strict=True):
         rows = [each for each in means if each.known == count]
         points = {each.method.name: (each.measures["IL"], _risk(each)) for each in rows}

@@ -34,7 +34,9 @@ class Table:
         if not path.is_file():
             raise PpduckError(f"there is no file {str(path)!r}.")
         self.con: Any = ppduck.connect()
-        self.con.execute("SET enable_progress_bar = false")  # the runs are told of, not each statement
+        self.con.execute(
+            "SET enable_progress_bar = false"
+        )  # the runs are told of, not each statement
         described = self.con.execute("DESCRIBE SELECT * FROM " + _literal_name(path)).fetchall()
         found = [Column(str(row[0]), str(row[1])) for row in described]
         numbers = [column.name for column in found if column.is_numeric]
@@ -45,7 +47,9 @@ class Table:
                 )
         self.columns = list(dict.fromkeys(columns or numbers))
         if len(self.columns) < 2:
-            raise PpduckError(f"{path.name} has {len(self.columns)} numeric columns; at least 2 are compared.")
+            raise PpduckError(
+                f"{path.name} has {len(self.columns)} numeric columns; at least 2 are compared."
+            )
         self.key = "row"
         while any(column.name == self.key for column in found):
             self.key += "_"
@@ -71,7 +75,9 @@ class Table:
             f"SELECT measure, value FROM protection_score('original', 'masked', conf := {_list(self.columns)}, "
             f"key := {key}, known := {known}, probabilistic := {str(probabilistic).lower()})"
         )
-        scores = {str(name): None if value is None else float(value) for name, value in found.fetchall()}
+        scores = {
+            str(name): None if value is None else float(value) for name, value in found.fetchall()
+        }
         [(share,)] = self.con.execute(
             f"SELECT linked_share FROM record_linkage('original', 'masked', conf := {_list(self.columns[:known])}, "
             f"key := {key}, standardise := 'own')"

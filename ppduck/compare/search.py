@@ -36,9 +36,13 @@ class Trial:
     runs: tuple[Run, ...]
 
 
-def trials(table: Table, known: Sequence[int], budget: int, tell: Callable[[str], None]) -> list[Trial]:
+def trials(
+    table: Table, known: Sequence[int], budget: int, tell: Callable[[str], None]
+) -> list[Trial]:
     if budget < SMALLEST:
-        raise PpduckError(f"a search needs a budget of at least {SMALLEST} combinations, got {budget}.")
+        raise PpduckError(
+            f"a search needs a budget of at least {SMALLEST} combinations, got {budget}."
+        )
     found = []
     for number, (p, b, e, c, h) in enumerate(combinations(budget), 1):
         tell(f"combination {number} of {budget}")
@@ -60,7 +64,10 @@ def combinations(budget: int) -> list[tuple[float, ...]]:
     while len(drawn) < budget:
         cells = list(itertools.product(p, b))
         chance.shuffle(cells)
-        drawn += [(*cell, *(chance.choice(levels) for levels in others)) for cell in cells[: budget - len(drawn)]]
+        drawn += [
+            (*cell, *(chance.choice(levels) for levels in others))
+            for cell in cells[: budget - len(drawn)]
+        ]
     return drawn
 
 
@@ -74,9 +81,13 @@ def analysed(found: Sequence[Trial]) -> tuple[Any, float, float]:
         import statsmodels.api as sm
         import statsmodels.formula.api as smf
     except ImportError as error:
-        raise PpduckError("an analysis of variance needs statsmodels: pip install 'ppduck[compare]'") from error
+        raise PpduckError(
+            "an analysis of variance needs statsmodels: pip install 'ppduck[compare]'"
+        ) from error
     rows: list[dict[str, Any]] = [
-        {**trial.levels, "V": run.known, "y": run.measures["score_simplified"]} for trial in found for run in trial.runs
+        {**trial.levels, "V": run.known, "y": run.measures["score_simplified"]}
+        for trial in found
+        for run in trial.runs
     ]
     data = pd.DataFrame(rows)
     factors = [name for name in ("V", *LEVELS) if data[name].nunique() > 1]
@@ -105,18 +116,27 @@ def _rank(data: Any, terms: Sequence[str]) -> int:
 
 def write_search(found: Sequence[Trial], out: TextIO) -> None:
     table, r2, spread = analysed(found)
-    print(f"{len(found)} combinations of {', '.join(LEVELS)}: variance of the simplified score", file=out)
+    print(
+        f"{len(found)} combinations of {', '.join(LEVELS)}: variance of the simplified score",
+        file=out,
+    )
     print(f"R² {r2:.3f}, coefficient of variation {spread:.2f} %", file=out)
     print(f"{'term':8}{'df':>5}{'sum of squares':>16}{'F':>10}{'p':>10}", file=out)
     effects = table.drop(index="Residual").sort_values("sum_sq", ascending=False)
     for term, row in effects.iterrows():
         name = str(term).replace(":", " x ")
-        print(f"{name:8}{row['df']:5.0f}{row['sum_sq']:16.1f}{row['F']:10.2f}{row['PR(>F)']:10.2g}", file=out)
+        print(
+            f"{name:8}{row['df']:5.0f}{row['sum_sq']:16.1f}{row['F']:10.2f}{row['PR(>F)']:10.2g}",
+            file=out,
+        )
     left = table.loc["Residual"]
     print(f"{'residual':8}{left['df']:5.0f}{left['sum_sq']:16.1f}", file=out)
     for known in sorted({run.known for trial in found for run in trial.runs}):
         scores = [
-            (run.measures["score_simplified"], trial) for trial in found for run in trial.runs if run.known == known
+            (run.measures["score_simplified"], trial)
+            for trial in found
+            for run in trial.runs
+            if run.known == known
         ]
         best = sorted(scores, key=lambda each: each[0] or 0.0)[:5]
         for score, trial in best:

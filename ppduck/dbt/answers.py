@@ -63,7 +63,10 @@ def _mask(request: Request) -> dict[str, Any]:
     rule = rule_of(node, request["call"])
     if source["columns"]:
         rule.check_columns(source["name"], source["columns"])
-    return {"sql": rule.statement(_as_table(source["table"])), "empty": _all_but(rule.roles.get("drop", []))}
+    return {
+        "sql": rule.statement(_as_table(source["table"])),
+        "empty": _all_but(rule.roles.get("drop", [])),
+    }
 
 
 def _all_but(dropped: Sequence[str]) -> str:
@@ -75,7 +78,11 @@ def _check(request: Request) -> dict[str, Any]:
     """Whether the rules of the selected models can be carried out, before the first model is built."""
     project = Project(request["nodes"])
     faults = project.faults(request["selected"])
-    return {"error": "\n".join(faults)} if faults else {"warnings": project.warnings(request["selected"])}
+    return (
+        {"error": "\n".join(faults)}
+        if faults
+        else {"warnings": project.warnings(request["selected"])}
+    )
 
 
 def _release(request: Request) -> dict[str, Any]:
@@ -93,16 +100,24 @@ def _release(request: Request) -> dict[str, Any]:
     only = made_of.nodes[sources[0]].get("relation_name") if len(sources) == 1 else None
     original = str(given["original"] or only or "")
     if not original:
-        faults.add("parameter 'original' is missing: the table before masking, such as ref('stg_customers').")
+        faults.add(
+            "parameter 'original' is missing: the table before masking, such as ref('stg_customers')."
+        )
     conf = given["conf"] or (rule.conf if rule else None)
     key = given["key"] or (rule.roles.get("key") if rule else None)
     for name, value in (("conf", conf), ("key", key)):
         if not value:
             faults.add(f"parameter {name!r} is missing, and {_why_unknown(rules, name)}.")
     faults.raise_if_any()
-    nonconf = given["nonconf"] if given["nonconf"] is not None else (rule.roles.get("nonconf") if rule else None)
+    nonconf = (
+        given["nonconf"]
+        if given["nonconf"] is not None
+        else (rule.roles.get("nonconf") if rule else None)
+    )
     asked = {"conf": conf, "nonconf": nonconf, "key": key, "limits": given["limits"]}
-    told = "".join(f", {name} := {literal(value)}" for name, value in asked.items() if value is not None)
+    told = "".join(
+        f", {name} := {literal(value)}" for name, value in asked.items() if value is not None
+    )
     both = _as_table(original), _as_table(request["masked"])
     tables = ", ".join(map(literal, both))
     statement = f'select rule, at_most, "value", meaning\nfrom {release_check.NAME}({tables}{told})\nwhere not passed'
@@ -110,7 +125,11 @@ def _release(request: Request) -> dict[str, Any]:
         tolerance = TOLERANCE if given["tolerance"] is None else given["tolerance"]
         statement += f"\nunion all\n{_lost_moments(tables, _compared(request, conf, nonconf), key, float(tolerance))}"
     readable = (_in_from(both[0]), _in_from(both[1]))
-    copied = copies(readable, request["columns"], _names(conf), _names(key)) if request.get("columns") else None
+    copied = (
+        copies(readable, request["columns"], _names(conf), _names(key))
+        if request.get("columns")
+        else None
+    )
     return {"sql": statement + (f"\nunion all\n{copied}" if copied else ""), "tables": readable}
 
 
@@ -137,7 +156,9 @@ def _compared(request: Request, conf: Any, nonconf: Any) -> list[str] | None:
         return None
     named = [*_names(conf), *_names(nonconf)]
     there = {folded(name) for name in request["columns"][1]} if request.get("columns") else None
-    return [name for name in named if there is None or folded(name) in there or name in _names(conf)]
+    return [
+        name for name in named if there is None or folded(name) in there or name in _names(conf)
+    ]
 
 
 def _as_table(relation: str) -> str:

@@ -46,26 +46,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="ppduck dbt", description="Masking in a dbt project.")
     commands = parser.add_subparsers(dest="command", required=True)
-    writing = commands.add_parser("init", help="write ppduck's macros and its release test into a project")
-    writing.add_argument("--to", metavar="FOLDER", help="a folder of macro-paths (default: the first of them)")
+    writing = commands.add_parser(
+        "init", help="write ppduck's macros and its release test into a project"
+    )
+    writing.add_argument(
+        "--to", metavar="FOLDER", help="a folder of macro-paths (default: the first of them)"
+    )
     listing = commands.add_parser("rules", help="list the masking rules of a project")
-    listing.add_argument("--manifest", metavar="FILE", help="read this manifest.json instead of running dbt parse")
+    listing.add_argument(
+        "--manifest", metavar="FILE", help="read this manifest.json instead of running dbt parse"
+    )
     for command in (writing, listing):
-        command.add_argument("project", nargs="?", default=".", metavar="PROJECT_DIR", help="default: here")
+        command.add_argument(
+            "project", nargs="?", default=".", metavar="PROJECT_DIR", help="default: here"
+        )
     return parser
 
 
 def init(project: Path, folder: str | None) -> int:
     """Writes the macros, over those of an earlier ppduck but over nothing else."""
     about = _text(_project_file(project))
-    target, text = project / (folder or _macro_folder(about)) / MACROS.name, MACROS.read_text(encoding="utf-8")
+    target, text = (
+        project / (folder or _macro_folder(about)) / MACROS.name,
+        MACROS.read_text(encoding="utf-8"),
+    )
     try:
-        if target.exists() and target.read_bytes().splitlines()[:1] != text.encode().splitlines()[:1]:
-            raise PpduckError(f"{quoted(str(target))} is not ppduck's; move it, or choose another folder with --to.")
+        if (
+            target.exists()
+            and target.read_bytes().splitlines()[:1] != text.encode().splitlines()[:1]
+        ):
+            raise PpduckError(
+                f"{quoted(str(target))} is not ppduck's; move it, or choose another folder with --to."
+            )
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise PpduckError(f"cannot write {quoted(str(target))}: {error.strerror or error}") from None
+        raise PpduckError(
+            f"cannot write {quoted(str(target))}: {error.strerror or error}"
+        ) from None
     print(f"Wrote {target}: {MACRO}, ppduck_check_rules and the test ppduck_release.")
     if "ppduck_check_rules" not in about:
         print(NEXT_STEPS)
@@ -80,7 +98,11 @@ def rules(project: Path, manifest: str | None) -> int:
     for _, node in nodes.models():
         place = (str(node["name"]), _sources(nodes, node))
         try:
-            told = [(rule.mask.name, _told(rule)) for rule in nodes.check(node)] if has_rule(node) else []
+            told = (
+                [(rule.mask.name, _told(rule)) for rule in nodes.check(node)]
+                if has_rule(node)
+                else []
+            )
         except PpduckError as error:
             wrong += 1
             print(f"Error: {error}", file=sys.stderr)
@@ -99,8 +121,14 @@ def rules(project: Path, manifest: str | None) -> int:
 
 def _warnings(manifest: Mapping[str, Any], nodes: Project) -> list[str]:
     found, macros = nodes.warnings(), manifest.get("macros")
-    if found and macros is not None and not any(macro.get("name") == MACRO for macro in macros.values()):
-        return [f"the project has no macro {MACRO}, so that nothing is masked; run ppduck dbt init."]
+    if (
+        found
+        and macros is not None
+        and not any(macro.get("name") == MACRO for macro in macros.values())
+    ):
+        return [
+            f"the project has no macro {MACRO}, so that nothing is masked; run ppduck dbt init."
+        ]
     return found
 
 
@@ -111,19 +139,25 @@ def _sources(project: Project, node: Node) -> str:
 def _told(rule: Rule) -> str:
     roles = [f"{role}: {', '.join(names)}" for role, names in rule.roles.items()]
     later = [f"{name}: {LATER_ON}" for name in rule.later]
-    return "; ".join([*roles, *(f"{name}: {json.dumps(value)}" for name, value in rule.own.items()), *later])
+    return "; ".join(
+        [*roles, *(f"{name}: {json.dumps(value)}" for name, value in rule.own.items()), *later]
+    )
 
 
 def _table(lines: Sequence[Sequence[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        yield "  ".join(
+            cell.ljust(width) for cell, width in zip(line, widths, strict=True)
+        ).rstrip()
 
 
 def _project_file(project: Path) -> Path:
     path = project / PROJECT_FILE
     if not path.is_file():
-        raise PpduckError(f"there is no dbt project in {quoted(str(project))}: it has no {PROJECT_FILE}.")
+        raise PpduckError(
+            f"there is no dbt project in {quoted(str(project))}: it has no {PROJECT_FILE}."
+        )
     return path
 
 
@@ -133,7 +167,9 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise PpduckError(f"cannot read {quoted(str(path))}: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise PpduckError(f"{quoted(str(path))} is not written in UTF-8, which dbt reads.") from None
+        raise PpduckError(
+            f"{quoted(str(path))} is not written in UTF-8, which dbt reads."
+        ) from None
 
 
 def _macro_folder(project_file: str) -> str:
@@ -153,7 +189,9 @@ def _read(manifest: Path) -> dict[str, Any]:
     try:
         found = json.loads(manifest.read_text(encoding="utf-8"))
     except OSError as error:
-        raise PpduckError(f"cannot read {quoted(str(manifest))}: {error.strerror or error}") from None
+        raise PpduckError(
+            f"cannot read {quoted(str(manifest))}: {error.strerror or error}"
+        ) from None
     except ValueError:
         found = None
     if not isinstance(found, dict) or not {"nodes", "sources"} <= set(found):
@@ -167,7 +205,9 @@ def _parsed(project: Path) -> dict[str, Any]:
     try:
         from dbt.cli.main import dbtRunner
     except ImportError:
-        raise PpduckError("this needs dbt: pip install 'ppduck[dbt]', or give --manifest.") from None
+        raise PpduckError(
+            "this needs dbt: pip install 'ppduck[dbt]', or give --manifest."
+        ) from None
     with tempfile.TemporaryDirectory() as folder:
         command = ["--quiet", "--no-send-anonymous-usage-stats", "--log-path", folder, "parse"]
         command += ["--project-dir", str(project), "--target-path", folder]

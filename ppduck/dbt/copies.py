@@ -16,7 +16,10 @@ from ppduck.query import tree as sql
 from ppduck.values import folded
 
 RANKED = 0.99
-EQUAL, EQUAL_IF_FEW = 0.05, 0.9  # where equal values are rare by chance, and where a column has few of them
+EQUAL, EQUAL_IF_FEW = (
+    0.05,
+    0.9,
+)  # where equal values are rare by chance, and where a column has few of them
 RARE = 0.01
 FEWEST = 10  # rows: ranks of fewer agree by chance
 _NUMBER = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*)", re.IGNORECASE)
@@ -27,7 +30,9 @@ def copies(
     tables: tuple[str, str], columns: tuple[Types, Types], conf: Sequence[str], key: Sequence[str]
 ) -> str | None:
     """The statement whose rows are the copies in (original, masked); None where nothing can be one."""
-    original, masked = ({folded(name): (name, type_) for name, type_ in side.items()} for side in columns)
+    original, masked = (
+        {folded(name): (name, type_) for name, type_ in side.items()} for side in columns
+    )
     if not all(folded(name) in side for name in key for side in (original, masked)):
         return None  # release_check says it
     used = {folded(name) for name in (*conf, *key)}
@@ -38,8 +43,15 @@ def copies(
         return None
     on = " and ".join(f"o.{_name(name)} = m.{_name(name)}" for name in key)
     told = [f"hash({', '.join(f'o.{_name(name)}' for name in key)}) as _pp_order"]
-    told += [f"o.{_name(original[folded(name)][0])} as {_name('_pp_o_' + folded(name))}" for name in secret]
-    told += [f"o.{_name(original[name][0])} as {_name('_pp_o_' + name)}" for name in others if name in original]
+    told += [
+        f"o.{_name(original[folded(name)][0])} as {_name('_pp_o_' + folded(name))}"
+        for name in secret
+    ]
+    told += [
+        f"o.{_name(original[name][0])} as {_name('_pp_o_' + name)}"
+        for name in others
+        if name in original
+    ]
     wanted = [*others, *(folded(name) for name in secret if folded(name) in masked)]
     told += [f"m.{_name(masked[name][0])} as {_name('_pp_m_' + name)}" for name in wanted]
     pairs = f"select {', '.join(told)}\nfrom {tables[0]} as o join {tables[1]} as m on {on}"
@@ -62,12 +74,16 @@ def _arms(
             yield _arm(masked[name][0], confidential, (e, x, z), types, where)
 
 
-def _arm(name: str, confidential: str, values: tuple[str, str, str], types: tuple[str, str], where: str) -> str:
+def _arm(
+    name: str, confidential: str, values: tuple[str, str, str], types: tuple[str, str], where: str
+) -> str:
     """The row of one pair of columns, where there is one: e of the release, x confidential and z, x masked."""
     e, x, z = values
     if _NUMBER.fullmatch(types[1]) and types[0] == "VARCHAR":
         e = f"try_cast({e} as double)"
-    common = "double" if all(map(_NUMBER.fullmatch, types)) or e.startswith("try_cast") else "varchar"
+    common = (
+        "double" if all(map(_NUMBER.fullmatch, types)) or e.startswith("try_cast") else "varchar"
+    )
     rule, equal, ranks = (
         sql.render(sql.text(text))
         for text in (

@@ -37,7 +37,11 @@ class Plugin(BasePlugin):
     def initialize(self, plugin_config: dict[str, Any]) -> None:
         # dbt-duckdb mixes the DuckDB settings of the profile into every plugin's configuration.
         settings = (self.creds.settings if self.creds else None) or {}
-        own = {name: value for name, value in plugin_config.items() if name in KEYS or name not in settings}
+        own = {
+            name: value
+            for name, value in plugin_config.items()
+            if name in KEYS or name not in settings
+        }
         try:
             self._secret = secret_of(own)
         except PpduckError as error:
@@ -71,7 +75,9 @@ def secret_of(config: Mapping[str, Any]) -> bytes | None:
     if not given:
         return None
     if len(given) > 1:
-        raise PpduckError(f"{WHERE}: config gives both {SECRET_ENV} and {SECRET_FILE}; keep one of them.")
+        raise PpduckError(
+            f"{WHERE}: config gives both {SECRET_ENV} and {SECRET_FILE}; keep one of them."
+        )
     [(key, name)] = given.items()
     if not isinstance(name, str):
         raise PpduckError(f"{WHERE}: {key} takes a text, got {type(name).__name__}. {TAKES[key]}")

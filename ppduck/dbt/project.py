@@ -47,7 +47,9 @@ def calls_of(node: Node) -> list[Call]:
     """The calls of the macro that a model makes, also by way of other macros."""
     meta = (node.get("config") or {}).get("meta") or node.get("meta") or {}
     return [
-        Call({name: _read(name, text) for name, text in call["arguments"].items()}, call["over_text"])
+        Call(
+            {name: _read(name, text) for name, text in call["arguments"].items()}, call["over_text"]
+        )
         for key, call in meta.items()
         if key.startswith(CALL)
     ]
@@ -102,13 +104,21 @@ class Project:
     _scratch: duckdb.DuckDBPyConnection | None = None
 
     def models(self) -> Iterator[tuple[str, Node]]:
-        yield from ((id_, node) for id_, node in self.nodes.items() if node.get("resource_type") in BUILT)
+        yield from (
+            (id_, node) for id_, node in self.nodes.items() if node.get("resource_type") in BUILT
+        )
 
     def sources(self, node: Node) -> list[str]:
         """The ids of what a model masks: what its call names, else all it is made of."""
-        every = [id_ for id_ in (node.get("depends_on") or {}).get("nodes") or [] if id_ in self.nodes]
+        every = [
+            id_ for id_ in (node.get("depends_on") or {}).get("nodes") or [] if id_ in self.nodes
+        ]
         calls = _CALL.findall(str(node.get("raw_code") or ""))
-        named = {re.findall(r"['\"]([^'\"]+)['\"]", call)[-1] for call in calls if re.search(r"['\"]", call)}
+        named = {
+            re.findall(r"['\"]([^'\"]+)['\"]", call)[-1]
+            for call in calls
+            if re.search(r"['\"]", call)
+        }
         return [id_ for id_ in every if self.nodes[id_]["name"] in named] or every
 
     def faults(self, only: Sequence[str] | None = None) -> list[str]:
@@ -179,13 +189,22 @@ class Project:
 
         def named(*parts: str, **_: Any) -> str:
             ids = (node.get("depends_on") or {}).get("nodes") or []
-            [id_] = [each for each in ids if each in self.nodes and self.nodes[each]["name"] == parts[-1]]
+            [id_] = [
+                each for each in ids if each in self.nodes and self.nodes[each]["name"] == parts[-1]
+            ]
             if self.columns(id_) is None:
                 raise LookupError(id_)
             return _quoted(id_)
 
-        context = {"ref": named, "source": named, "config": lambda **_: "", "is_incremental": lambda: False}
-        template = SandboxedEnvironment(undefined=StrictUndefined).from_string(str(node["raw_code"]))
+        context = {
+            "ref": named,
+            "source": named,
+            "config": lambda **_: "",
+            "is_incremental": lambda: False,
+        }
+        template = SandboxedEnvironment(undefined=StrictUndefined).from_string(
+            str(node["raw_code"])
+        )
         return template.render(context).strip().rstrip(";")
 
 

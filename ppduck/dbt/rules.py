@@ -51,17 +51,26 @@ class Rule:
         """The columns that are masked; those of rr_mask and pram_mask may be named by p and matrix only."""
         named = self.roles.get("conf", [])
         per_column = [self.given.get(name) for name in ("p", "matrix")]
-        return named or list(dict.fromkeys(c for value in per_column if isinstance(value, Mapping) for c in value))
+        return named or list(
+            dict.fromkeys(c for value in per_column if isinstance(value, Mapping) for c in value)
+        )
 
     @property
     def keeps_moments(self) -> bool:
         """Whether the mask promises exact means and covariances with these arguments."""
         if not isinstance(self.mask.takes, type):
             return False
-        required = {p.name: None for p in self.mask.parameters if p.default is None}  # may be known only later
-        read = {p.name: p.read(self.given[p.name]) for p in self.mask.parameters if p.name in self.given}
+        required = {
+            p.name: None for p in self.mask.parameters if p.default is None
+        }  # may be known only later
+        read = {
+            p.name: p.read(self.given[p.name]) for p in self.mask.parameters if p.name in self.given
+        }
         call: Any = self.mask.takes(**required | read)
-        whole = not getattr(call, "round", False) and getattr(call, "on_null", "error") in ("error", "level")
+        whole = not getattr(call, "round", False) and getattr(call, "on_null", "error") in (
+            "error",
+            "level",
+        )
         return whole and self.mask.promises(Promise.MOMENTS, call)
 
     def statement(self, source: str) -> str:
@@ -92,7 +101,11 @@ class Rule:
 def masks() -> dict[str, Function]:
     """Every mask by its short name: egadp for egadp_mask. One that takes a secret would show it in the model's SQL."""
     found = registry.masks().values()
-    return {f.name.removesuffix(SUFFIX): f for f in found if all(p.name != "secret" for p in f.parameters)}
+    return {
+        f.name.removesuffix(SUFFIX): f
+        for f in found
+        if all(p.name != "secret" for p in f.parameters)
+    }
 
 
 def roles_of(mask: Function) -> list[str]:
@@ -100,7 +113,9 @@ def roles_of(mask: Function) -> list[str]:
     return [p.name for p in mask.parameters if p.read is arguments.columns or p.name == "sensitive"]
 
 
-def read_rule(model: str, whole: Any, columns: Mapping[str, Any], call: Mapping[str, Any] | None = None) -> Rule:
+def read_rule(
+    model: str, whole: Any, columns: Mapping[str, Any], call: Mapping[str, Any] | None = None
+) -> Rule:
     """The rule of a model from its own meta, that of its columns, and what its call of the macro adds.
 
     Raises PpduckError, which names the model and everything that is wrong; arguments that are LATER cannot be.
@@ -116,20 +131,28 @@ def read_rule(model: str, whole: Any, columns: Mapping[str, Any], call: Mapping[
     for column, meta in columns.items():
         _add_column(faults, mask, given, column, meta)
     checked = _checked(faults, mask, {name: v for name, v in given.items() if v is not None})
-    return Rule(model, mask, checked, tuple(name for name, value in given.items() if value is LATER))
+    return Rule(
+        model, mask, checked, tuple(name for name, value in given.items() if value is LATER)
+    )
 
 
 def _mask(faults: Faults, name: Any) -> Function:
     known = masks()
     if name is None:
-        raise faults.refuse(f"it names no mask; add mask: to meta.ppduck of the model. Masks: {listed(known)}.")
+        raise faults.refuse(
+            f"it names no mask; add mask: to meta.ppduck of the model. Masks: {listed(known)}."
+        )
     short = str(name).casefold().removesuffix(SUFFIX)
     if short not in known:
-        raise faults.refuse(f"there is no mask {quoted(str(name))}.{near_miss(short, known)} Masks: {listed(known)}.")
+        raise faults.refuse(
+            f"there is no mask {quoted(str(name))}.{near_miss(short, known)} Masks: {listed(known)}."
+        )
     return known[short]
 
 
-def _add_column(faults: Faults, mask: Function, given: dict[str, Any], column: str, meta: Any) -> None:
+def _add_column(
+    faults: Faults, mask: Function, given: dict[str, Any], column: str, meta: Any
+) -> None:
     """Adds what a column says of itself to the arguments."""
     own = dict(meta) if isinstance(meta, Mapping) else {ROLE: meta}
     role, roles = own.pop(ROLE, None), roles_of(mask)
@@ -148,7 +171,9 @@ def _add_column(faults: Faults, mask: Function, given: dict[str, Any], column: s
         if isinstance(others, dict):
             given[name] = others | {column: value}
         elif others is not LATER:
-            faults.add(f"{name} is given for the model and for column {quoted(column)}; keep one of them.")
+            faults.add(
+                f"{name} is given for the model and for column {quoted(column)}; keep one of them."
+            )
 
 
 def _checked(faults: Faults, mask: Function, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,7 +194,9 @@ def _checked(faults: Faults, mask: Function, given: Mapping[str, Any]) -> dict[s
             faults.add(f"{name} of {mask.name} {misread}, got {value!r}.")
     for parameter in known.values():
         if parameter.default is None and parameter.name not in given:
-            faults.add(f"parameter {quoted(parameter.name)} of {mask.name} is missing: {parameter.doc}.")
+            faults.add(
+                f"parameter {quoted(parameter.name)} of {mask.name} is missing: {parameter.doc}."
+            )
     faults.raise_if_any()
     return result
 
@@ -183,7 +210,11 @@ def literal(value: Any) -> str:
     if isinstance(value, (int, float)):
         return sql.render(sql.number(value))
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{literal(str(name))}: {literal(part)}" for name, part in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{literal(str(name))}: {literal(part)}" for name, part in value.items())
+            + "}"
+        )
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(literal, value)) + "]" + ("" if value else "::VARCHAR[]")
     return sql.render(sql.text(str(value)))

@@ -31,7 +31,9 @@ Probability = float | Mapping[str, float]  # of all columns, or by column
 probability = arguments.per_column(arguments.number(Range(FINEST, 1 - FINEST, also=1)))
 
 
-@arguments.reader("{'column': [[…], …]}, a square list of rows for each column, matrix[i][j] = Pr(level j becomes i)")
+@arguments.reader(
+    "{'column': [[…], …]}, a square list of rows for each column, matrix[i][j] = Pr(level j becomes i)"
+)
 def matrix_per_column(value: Any) -> dict[str, Matrix]:
     if not isinstance(value, Mapping):
         raise MisreadError
@@ -40,7 +42,10 @@ def matrix_per_column(value: Any) -> dict[str, Matrix]:
         if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
             raise MisreadError
         numbers = [cell for row in rows for cell in row]
-        if not all(isinstance(cell, (int, float, Decimal)) and not isinstance(cell, bool) for cell in numbers):
+        if not all(
+            isinstance(cell, (int, float, Decimal)) and not isinstance(cell, bool)
+            for cell in numbers
+        ):
             raise MisreadError
         result[str(name)] = [[float(cell) for cell in row] for row in rows]
     return result
@@ -48,7 +53,9 @@ def matrix_per_column(value: Any) -> dict[str, Matrix]:
 
 @arguments.reader("{'column': ['level', …]}, a list of levels for each column")
 def levels_per_column(value: Any) -> dict[str, list[Any]]:
-    if not isinstance(value, Mapping) or not all(isinstance(levels, list) for levels in value.values()):
+    if not isinstance(value, Mapping) or not all(
+        isinstance(levels, list) for levels in value.values()
+    ):
         raise MisreadError
     return {str(name): levels for name, levels in value.items()}
 
@@ -64,7 +71,9 @@ def probabilities(either: str, most: str = "") -> tuple[Any, Any]:
 
 
 P, MATRIX = probabilities("a column has p or matrix, not both")
-LEVELS: Any = parameter(levels_per_column, "{'column': ['a', 'b']}: the domain, in the order of matrix", None)
+LEVELS: Any = parameter(
+    levels_per_column, "{'column': ['a', 'b']}: the domain, in the order of matrix", None
+)
 
 
 @dataclass(frozen=True)
@@ -103,20 +112,30 @@ class Attribute:
     levels: Levels | None
     p: float | None
     rows: tuple[tuple[float, ...], ...] | None = None
-    enum: tuple[str, ...] | None = None  # the labels of the column's enum in its order, if these are the levels
+    enum: tuple[str, ...] | None = (
+        None  # the labels of the column's enum in its order, if these are the levels
+    )
 
     @property
     def is_identity(self) -> bool:
         return self.p == 1.0
 
     def matrix(self, size: int) -> Array:
-        return np.array(self.rows) if self.rows is not None else randomized.uniform(self.p or 1.0, size)
+        return (
+            np.array(self.rows)
+            if self.rows is not None
+            else randomized.uniform(self.p or 1.0, size)
+        )
 
     def reordered(self, levels: Levels) -> Attribute:
         """The same with its levels, and what the matrix says of them, in another order."""
         places = {level: i for i, level in enumerate(self.levels or ())}
         order = [places[level] for level in levels]
-        rows = None if self.rows is None else tuple(tuple(self.rows[i][j] for j in order) for i in order)
+        rows = (
+            None
+            if self.rows is None
+            else tuple(tuple(self.rows[i][j] for j in order) for i in order)
+        )
         return replace(self, levels=levels, rows=rows)
 
     def canonical(self) -> Attribute:
@@ -126,7 +145,9 @@ class Attribute:
         A matrix that keeps every level with the same probability, and else draws the others evenly, is that p.
         """
         assert self.levels is not None
-        ordered = self.reordered(tuple(sorted(self.levels, key=lambda level: (level is None, level or ""))))
+        ordered = self.reordered(
+            tuple(sorted(self.levels, key=lambda level: (level is None, level or "")))
+        )
         if ordered.p is not None:
             return replace(ordered, p=round(ordered.p, DIGITS))
         cells = ordered.matrix(len(self.levels))
@@ -155,7 +176,9 @@ def is_stochastic(name: str, rows: Matrix, size: int | None, add: Callable[[str]
         add(f"matrix of column {quoted(name)} must be square, at least 2×2, got {shape}.")
         return False
     if size is not None and height != size:
-        add(f"matrix of column {quoted(name)} is {height}×{height}, but there are {size} levels; they must agree.")
+        add(
+            f"matrix of column {quoted(name)} is {height}×{height}, but there are {size} levels; they must agree."
+        )
         return False
     table = np.array(rows)
     if not np.all(np.isfinite(table)) or table.min() < 0 or table.max() > 1:
@@ -181,7 +204,9 @@ def normalised(rows: Matrix) -> tuple[tuple[float, ...], ...]:
     return tuple(map(tuple, (table / table.sum(axis=0)).tolist()))
 
 
-def columns_to_randomize(conf: Sequence[str] | None, words: DesignWords, faults: Faults) -> list[str]:
+def columns_to_randomize(
+    conf: Sequence[str] | None, words: DesignWords, faults: Faults
+) -> list[str]:
     """The columns that a call randomizes: those of conf, or those that p and matrix name."""
     named = [*(words.p if isinstance(words.p, Mapping) else ()), *(words.matrix or ())]
     if conf is not None:
@@ -191,9 +216,13 @@ def columns_to_randomize(conf: Sequence[str] | None, words: DesignWords, faults:
                 faults.add(f"p or matrix names column {quoted(name)}, which conf does not.")
         return list(conf)
     if isinstance(words.p, float):
-        faults.add("p is one number; name the columns in conf := […], or give p := {'column': 0.9}.")
+        faults.add(
+            "p is one number; name the columns in conf := […], or give p := {'column': 0.9}."
+        )
     elif not named:
-        faults.add("name the columns to randomize, such as p := {'disease': 0.8} or matrix := {'disease': [[…], …]}.")
+        faults.add(
+            "name the columns to randomize, such as p := {'disease': 0.8} or matrix := {'disease': [[…], …]}."
+        )
     return named
 
 
@@ -204,7 +233,9 @@ def by_folded_name(mapping: Mapping[str, Any]) -> dict[str, Any]:
 class DesignReader:
     """Reads p, matrix and levels of a call for some columns of a source."""
 
-    def __init__(self, catalog: Catalog, source: Source, words: DesignWords, faults: Faults) -> None:
+    def __init__(
+        self, catalog: Catalog, source: Source, words: DesignWords, faults: Faults
+    ) -> None:
         self.catalog, self.source, self.faults = catalog, source, faults
         self.one_p = words.p if isinstance(words.p, float) else None
         self.ps: dict[str, float] = by_folded_name(words.p) if isinstance(words.p, Mapping) else {}
@@ -218,7 +249,9 @@ class DesignReader:
         for given, mapping in (("p", self.ps), ("matrix", self.matrices), ("levels", self.domains)):
             for name in mapping:
                 if name not in own:
-                    self.faults.add(f"{given} names column {quoted(name)}, which the call is not about.")
+                    self.faults.add(
+                        f"{given} names column {quoted(name)}, which the call is not about."
+                    )
 
     def probabilities(self, name: str, hint: str = "") -> tuple[float | None, Matrix | None]:
         """p or matrix of a column: exactly one of them."""
@@ -229,7 +262,9 @@ class DesignReader:
         if p is None and rows is None:
             p = self.one_p
             if p is None:
-                self.faults.add(f"p is missing for column {quoted(name)}; give p := {{'{name}': …}}{hint} or matrix.")
+                self.faults.add(
+                    f"p is missing for column {quoted(name)}; give p := {{'{name}': …}}{hint} or matrix."
+                )
         return p, rows
 
     def given_levels(self, column: Column) -> Levels | None:
@@ -241,7 +276,9 @@ class DesignReader:
         for value in domain:
             text = None if value is None else self.catalog.as_type(value, column.type or "VARCHAR")
             if text is None and value is not None:
-                self.faults.add(f"levels of column {quoted(column.name)}: {value!r} is no {column.type}.")
+                self.faults.add(
+                    f"levels of column {quoted(column.name)}: {value!r} is no {column.type}."
+                )
                 return ()
             texts.append(text)
         present = [text for text in texts if text is not None]
@@ -250,7 +287,9 @@ class DesignReader:
         if len(present) < len(domain) and texts[-1] is not None:
             self.faults.add(f"levels of column {quoted(column.name)}: NULL must come last.")
         if None in texts and not self.null_is_level:
-            self.faults.add(f"levels of column {quoted(column.name)} hold NULL; say on_null := 'level'.")
+            self.faults.add(
+                f"levels of column {quoted(column.name)} hold NULL; say on_null := 'level'."
+            )
         if self.null_is_level and None not in texts:
             texts.append(None)
         return tuple(texts)
@@ -297,12 +336,25 @@ class DesignReader:
         if rows is not None and not is_stochastic(column.name, rows, len(levels), self.faults.add):
             return None
         if rows is not None and len(levels) > MOST_MATRIX_LEVELS:
-            self.faults.add(f"matrix of column {quoted(column.name)} has more than {MOST_MATRIX_LEVELS} levels; use p.")
+            self.faults.add(
+                f"matrix of column {quoted(column.name)} has more than {MOST_MATRIX_LEVELS} levels; use p."
+            )
             return None
-        labels = tuple(self.catalog.levels(self.source, column, MOST_LEVELS) or ()) if column.is_enum else ()
+        labels = (
+            tuple(self.catalog.levels(self.source, column, MOST_LEVELS) or ())
+            if column.is_enum
+            else ()
+        )
         enum = labels if set(labels) == {level for level in levels if level is not None} else None
-        return Attribute(column.name, column.type, levels, p, normalised(rows) if rows else None, enum)
+        return Attribute(
+            column.name, column.type, levels, p, normalised(rows) if rows else None, enum
+        )
 
 
 def _is_category(column: Column) -> bool:
-    return column.is_category or column.is_boolean or column.is_integer or column.type in _MORE_CATEGORIES
+    return (
+        column.is_category
+        or column.is_boolean
+        or column.is_integer
+        or column.type in _MORE_CATEGORIES
+    )

@@ -21,7 +21,9 @@ def place(attribute: Attribute, *, null_is_level: bool) -> sql.Expr:
     if attribute.enum is not None:
         code = _ranked(attribute, sql.call("enum_code", value.copy()))
     else:
-        code = sql.call("enum_code", sql.cast_as(sql.cast(value.copy(), "VARCHAR"), kind, try_=True))
+        code = sql.call(
+            "enum_code", sql.cast_as(sql.cast(value.copy(), "VARCHAR"), kind, try_=True)
+        )
     code = sql.cast(code, "INTEGER")
     if not null_is_level:
         return code
@@ -51,11 +53,19 @@ def published(
     if not null_is_level:
         result = result.when(value.is_(exp.null()), exp.null())
     result = result.when(code.is_(exp.null()), sql.call("error", stranger))
-    result = result.when(exp.LT(this=draw.copy(), expression=_kept_below(attribute, code)), value.copy())
-    there = _another(attribute, code, draw) if attribute.p is not None else _by_matrix(attribute, code, draw)
+    result = result.when(
+        exp.LT(this=draw.copy(), expression=_kept_below(attribute, code)), value.copy()
+    )
+    there = (
+        _another(attribute, code, draw)
+        if attribute.p is not None
+        else _by_matrix(attribute, code, draw)
+    )
     levels = [_literal(level) for level in attribute.levels or ()]
     if attribute.type:
-        return result.else_(_typed(attribute, sql.call("list_extract", sql.call("list_value", *levels), there)))
+        return result.else_(
+            _typed(attribute, sql.call("list_extract", sql.call("list_value", *levels), there))
+        )
     # Of a column whose type is not known, literals take the type only where they stand beside it.
     for i, level in enumerate(levels, start=1):
         result = result.when(exp.EQ(this=there.copy(), expression=sql.number(i)), level)
@@ -66,15 +76,21 @@ def _kept_below(attribute: Attribute, code: sql.Expr) -> sql.Expr:
     """The draw below which a value is kept: the same for all levels, or each level's own."""
     if attribute.p is not None:
         return sql.number(_threshold(attribute.p))
-    kept = [_threshold(float(share)) for share in np.diag(attribute.matrix(len(attribute.levels or ())))]
+    kept = [
+        _threshold(float(share)) for share in np.diag(attribute.matrix(len(attribute.levels or ())))
+    ]
     return _at(map(sql.number, kept), code.copy())
 
 
 def _another(attribute: Attribute, code: sql.Expr, draw: sql.Expr) -> sql.Expr:
     """The place of one of the other levels, each with the same probability: the draw's low digits say which."""
     size = len(attribute.levels or ())
-    step = sql.cast(exp.Mod(this=exp.paren(draw.copy()), expression=sql.number(size - 1)), "INTEGER")
-    there = exp.Mod(this=exp.paren(sql.total([code.copy(), sql.number(1), step])), expression=sql.number(size))
+    step = sql.cast(
+        exp.Mod(this=exp.paren(draw.copy()), expression=sql.number(size - 1)), "INTEGER"
+    )
+    there = exp.Mod(
+        this=exp.paren(sql.total([code.copy(), sql.number(1), step])), expression=sql.number(size)
+    )
     return sql.cast(exp.Add(this=sql.number(1), expression=exp.paren(there)), "BIGINT")
 
 
@@ -93,7 +109,9 @@ def _by_matrix(attribute: Attribute, code: sql.Expr, draw: sql.Expr) -> sql.Expr
         lists.append(reached[:last] + [_DRAWS] * (len(column) - last))
     # Written out: a tree of up to 40,000 thresholds would take longer to plan than the statement to run.
     own = f"list_extract({lists}, {sql.render(code.copy())} + 1)"
-    return sql.raw(f"list_position(list_transform({own}, lambda t: {sql.render(draw.copy())} < t), true)")
+    return sql.raw(
+        f"list_position(list_transform({own}, lambda t: {sql.render(draw.copy())} < t), true)"
+    )
 
 
 def half(word: sql.Expr, which: int) -> sql.Expr:

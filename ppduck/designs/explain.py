@@ -18,15 +18,21 @@ from ppduck.stages.explain import ROW, Row, noise_key, table
 
 def explained(mask: RandomizingMask, catalog: Catalog, call: RandomizingCall) -> sql.Expr:
     found = resolve(mask.name, catalog, call)
-    shared = "NOT unique; " + ("rr_mask and pram_mask refuse it" if found.key else "equal rows are numbered")
+    shared = "NOT unique; " + (
+        "rr_mask and pram_mask refuse it" if found.key else "equal rows are numbered"
+    )
     named = [column.name for column in found.key]
     content = "the whole row, and which of equal rows it is"
-    return sql.union_all([table(_rows(found)), noise_key(found.source, named, content, [sql.column(ROW)], shared)])
+    return sql.union_all(
+        [table(_rows(found)), noise_key(found.source, named, content, [sql.column(ROW)], shared)]
+    )
 
 
 def _rows(call: Randomization) -> list[Row]:
     designs = {attribute.name: attribute for attribute in call.attributes}
-    names = [column.name for column in call.source.columns] if call.source.columns else list(designs)
+    names = (
+        [column.name for column in call.source.columns] if call.source.columns else list(designs)
+    )
     found: list[Row] = []
     for name in names:
         if name in designs:
@@ -34,7 +40,9 @@ def _rows(call: Randomization) -> list[Row]:
         elif name in call.drop:
             found.append((name, "dropped", "left out of the output"))
         else:
-            found.append((name, "not used", "released as it is: drop it if it tells who somebody is"))
+            found.append(
+                (name, "not used", "released as it is: drop it if it tells who somebody is")
+            )
     return [*found, *_promises(call)]
 
 
@@ -60,6 +68,9 @@ def _promises(masking: Randomization) -> list[Row]:
     kept = [each for each in promises.KEEPS if each.when(masking.call)]
     lost = [each for each in promises.LOSES if each.when(masking.call)]
     return [
-        *((None, "guaranteed", bound if each.promise is Promise.BOUND else str(each)) for each in kept),
+        *(
+            (None, "guaranteed", bound if each.promise is Promise.BOUND else str(each))
+            for each in kept
+        ),
         *((None, "not guaranteed", str(each)) for each in lost),
     ]

@@ -59,9 +59,13 @@ _ROOM = 2  # bits above a tweak, so that the place of a level can be added to it
 _KEYS_TO_LOOK_AT = 1_000_000
 _CHECKED = "_pp_checked"  # what the first look gives: 0, or an error
 
-CONF: Any = parameter(arguments.columns, "the columns to randomize; by default those that p and matrix name", None)
+CONF: Any = parameter(
+    arguments.columns, "the columns to randomize; by default those that p and matrix name", None
+)
 # Other functions can do without, where a view over a mask tells them.
-P, MATRIX = probabilities("each column needs p or matrix, one of them", f", of {MOST_MATRIX_LEVELS} levels at most")
+P, MATRIX = probabilities(
+    "each column needs p or matrix, one of them", f", of {MOST_MATRIX_LEVELS} levels at most"
+)
 KEY: Any = parameter(arguments.columns, "the columns that identify a row for its draws", ())
 SEED: Any = parameter(arguments.integer, "repeatable, unprotected draws for tests", None)
 ON_NULL: Any = parameter(
@@ -90,9 +94,15 @@ class RandomizingMask(Function):
 
     def promised(self) -> tuple[list[str], list[str]]:
         """Of a call that gives no more than it must: the sentences do not say for which calls they hold."""
-        plainest: Any = self.takes(**{each.name: None for each in self.parameters if each.default is None})
-        kept = [str(each) for each in self.keeps if isinstance(each, Guarantee) and each.when(plainest)]
-        return kept, [str(each) for each in self.loses if isinstance(each, Loss) and each.when(plainest)]
+        plainest: Any = self.takes(
+            **{each.name: None for each in self.parameters if each.default is None}
+        )
+        kept = [
+            str(each) for each in self.keeps if isinstance(each, Guarantee) and each.when(plainest)
+        ]
+        return kept, [
+            str(each) for each in self.loses if isinstance(each, Loss) and each.when(plainest)
+        ]
 
 
 @dataclass(frozen=True)
@@ -137,17 +147,36 @@ def resolve(function: str, catalog: Catalog, call: RandomizingCall) -> Randomiza
                 f"invariant needs the shares of the levels, and the planner cannot see {quoted(source.label)}."
             )
         for i, attribute in enumerate(attributes):
-            counts[attribute.name], attributes[i] = _make_invariant(catalog, source, attribute, faults)
+            counts[attribute.name], attributes[i] = _make_invariant(
+                catalog, source, attribute, faults
+            )
     faults.raise_if_any()
     dropped = tuple(column.name for column in drop)
-    shown = None if source.columns is None else tuple(c.name for c in source.columns if c.name not in dropped)
+    shown = (
+        None
+        if source.columns is None
+        else tuple(c.name for c in source.columns if c.name not in dropped)
+    )
     as_spelt = [new.reordered(old.levels or ()) for new, old in zip(attributes, spelt, strict=True)]
     catalog.trip.record(Design(function, source.sql, tuple(as_spelt), shown))
     home = catalog.homes(source.sql)[:1] if source.has_rowid else []
-    table = folded(f"{home[0].schema}.{home[0].name}" if home else source.label)  # a file is known by its name
-    one_key_in = max((catalog.about_how_many_rows(source) or 0) // _KEYS_TO_LOOK_AT, 1) if home else 1
+    table = folded(
+        f"{home[0].schema}.{home[0].name}" if home else source.label
+    )  # a file is known by its name
+    one_key_in = (
+        max((catalog.about_how_many_rows(source) or 0) // _KEYS_TO_LOOK_AT, 1) if home else 1
+    )
     return Randomization(
-        function, call, source, table, draw_designs, tuple(attributes), counts, tuple(key), dropped, one_key_in
+        function,
+        call,
+        source,
+        table,
+        draw_designs,
+        tuple(attributes),
+        counts,
+        tuple(key),
+        dropped,
+        one_key_in,
     )
 
 
@@ -165,7 +194,9 @@ def _make_invariant(
         return [], attribute
     counts = catalog.counts(source, column, attribute.levels)
     if sum(counts) == 0:
-        faults.add(f"column {quoted(attribute.name)} has no values, so that nothing can stay invariant.")
+        faults.add(
+            f"column {quoted(attribute.name)} has no values, so that nothing can stay invariant."
+        )
         return counts, attribute
     matrix = invariant(attribute.matrix(len(counts)), np.array(counts) / sum(counts))
     rows = normalised(matrix.tolist())
@@ -196,12 +227,22 @@ class Mechanism:
 
     def __init__(self, randomization: Randomization) -> None:
         self.of = randomization
-        self.call, self.key, self.source = randomization.call, randomization.key, randomization.source
+        self.call, self.key, self.source = (
+            randomization.call,
+            randomization.key,
+            randomization.source,
+        )
         self.null_is_level = self.call.words.null_is_level
-        self.randomized = [attribute for attribute in randomization.attributes if not attribute.is_identity]
+        self.randomized = [
+            attribute for attribute in randomization.attributes if not attribute.is_identity
+        ]
         self.draw_designs = {attribute.name: attribute for attribute in randomization.draw_designs}
-        self.places = [f"_pp_place{i}" for i in range(len(self.randomized))]  # of a value among its levels
-        self.draws = [f"_pp_draws{i}" for i in range(-(-len(self.randomized) // _HALVES))]  # two to a word
+        self.places = [
+            f"_pp_place{i}" for i in range(len(self.randomized))
+        ]  # of a value among its levels
+        self.draws = [
+            f"_pp_draws{i}" for i in range(-(-len(self.randomized) // _HALVES))
+        ]  # two to a word
 
     def statement(self) -> sql.Expr:
         statement = sql.Statement()
@@ -259,7 +300,10 @@ class Mechanism:
             own = sql.column("_pp_key_hash")
             if self._looks_at_some:
                 own = sql.cases((sql.column("_pp_looked_at"), own))
-            looked, distinct = sql.call("count", own), sql.call("count", exp.Distinct(expressions=[own.copy()]))
+            looked, distinct = (
+                sql.call("count", own),
+                sql.call("count", exp.Distinct(expressions=[own.copy()])),
+            )
         counts = [
             sql.call("count_if", sql.equal(sql.column(place), sql.number(j)))
             for attribute, place in zip(self.randomized, self.places, strict=True)
@@ -269,11 +313,17 @@ class Mechanism:
             self.of.function,
             self.source.label,
             tuple(column.name for column in self.key),
-            tuple(count for attribute in self.randomized for count in self.of.counts.get(attribute.name, ())),
+            tuple(
+                count
+                for attribute in self.randomized
+                for count in self.of.counts.get(attribute.name, ())
+            ),
         )
         look = {
             "rows": aggregates.rows(),
-            "keyless": sql.number(0) if present is None else sql.call("count_if", exp.Not(this=exp.paren(present))),
+            "keyless": sql.number(0)
+            if present is None
+            else sql.call("count_if", exp.Not(this=exp.paren(present))),
             "looked": looked,
             "distinct": distinct,
             "counts": sql.array(counts, "BIGINT"),
@@ -289,17 +339,25 @@ class Mechanism:
             key = exp.Add(this=key, expression=sql.column(_CHECKED))
         tweaks: list[sql.Expr] = [
             # Of a row without value any draw will do.
-            exp.Add(this=sql.number(self._tweak(attribute)), expression=sql.call("coalesce", sql.column(place), zero))
+            exp.Add(
+                this=sql.number(self._tweak(attribute)),
+                expression=sql.call("coalesce", sql.column(place), zero),
+            )
             for attribute, place in zip(self.randomized, self.places, strict=True)
         ]
         if len(tweaks) % _HALVES:
             tweaks.append(sql.cast(zero, "BIGINT"))
         words = [
-            sql.named(sql.call(function, key.copy(), *tweaks[_HALVES * i : _HALVES * (i + 1)]), name)
+            sql.named(
+                sql.call(function, key.copy(), *tweaks[_HALVES * i : _HALVES * (i + 1)]), name
+            )
             for i, name in enumerate(self.draws)
         ]
         rows = sql.table("_pp_source")
-        return sql.query([sql.star("_pp_source"), *words], rows.cross(sql.table("_pp_first_look")) if checked else rows)
+        return sql.query(
+            [sql.star("_pp_source"), *words],
+            rows.cross(sql.table("_pp_first_look")) if checked else rows,
+        )
 
     def _tweak(self, attribute: Attribute) -> int:
         """Two designs never share draws, and one design has the same draws beside whatever other columns."""
@@ -344,7 +402,9 @@ def check(spec: LookSpec, look: Look) -> int:
     faults = spec.faults()
     key = quoted(", ".join(spec.key))
     if look.keyless:
-        faults.add(f"key {key} is NULL in {look.keyless} of {look.rows} rows; every row needs a key.")
+        faults.add(
+            f"key {key} is NULL in {look.keyless} of {look.rows} rows; every row needs a key."
+        )
     elif look.distinct < look.looked:
         faults.add(
             f"key {key} has only {look.distinct} values for {look.looked} rows looked at; rows that share it would "

@@ -19,7 +19,9 @@ KEEPS = (
 )
 LOSES = (
     Loss("protection by columns that are not randomized"),
-    Loss("that a second design for the same column adds nothing: the epsilons of independent releases add up"),
+    Loss(
+        "that a second design for the same column adds nothing: the epsilons of independent releases add up"
+    ),
     Loss("secrecy of a change: a published value that changes shows that the true one did"),
     Loss("secrecy of who gave no answer: NULL stays NULL", lambda call: call.on_null != "level"),
     Loss(
@@ -31,6 +33,12 @@ LOSES = (
         "the data; name it in levels",
         lambda call: call.levels is None,
     ),
-    Loss("the same published value once the table is written anew: name a key", lambda call: not call.key),
-    Loss("protection: seeded draws can be made again by anybody; for tests only", lambda call: call.seed is not None),
+    Loss(
+        "the same published value once the table is written anew: name a key",
+        lambda call: not call.key,
+    ),
+    Loss(
+        "protection: seeded draws can be made again by anybody; for tests only",
+        lambda call: call.seed is not None,
+    ),
 )

@@ -20,7 +20,15 @@ from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.call.udf import row_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs.conditioning import warn
-from ppduck.designs.design import MATRIX, Matrix, P, Probability, by_folded_name, is_stochastic, normalised
+from ppduck.designs.design import (
+    MATRIX,
+    Matrix,
+    P,
+    Probability,
+    by_folded_name,
+    is_stochastic,
+    normalised,
+)
 from ppduck.disclosure import linking_attack
 from ppduck.disclosure.linking_attack import LinkingCall, LinkingCells, LinkingSpec
 from ppduck.errors import Faults, listed, near_miss, quoted
@@ -55,7 +63,9 @@ class AttributeDisclosureCall(LinkingCall):
     p: Probability | None = P
     matrix: Mapping[str, Matrix] | None = MATRIX
     per: str = parameter(
-        arguments.choice("cell", "record", "maximum"), "every cell, every record or the maximum", "cell"
+        arguments.choice("cell", "record", "maximum"),
+        "every cell, every record or the maximum",
+        "cell",
     )
 
 
@@ -71,7 +81,9 @@ def plan(catalog: Catalog, call: AttributeDisclosureCall) -> sql.Expr:
     names = [column.name for column in release.columns]
     _refuse_taken_names(call, counted, faults)
     if call.per == "record" and release.source.columns is None:
-        faults.add(catalog.unseen(release.source, "its records cannot be shown; ask per := 'cell'."))
+        faults.add(
+            catalog.unseen(release.source, "its records cannot be shown; ask per := 'cell'.")
+        )
     design = _design(call, names, faults)
     faults.raise_if_any()
     before = sql.Statement()
@@ -81,7 +93,9 @@ def plan(catalog: Catalog, call: AttributeDisclosureCall) -> sql.Expr:
         before.step("_pp_source", every, materialized=True)
         kept = replace(release.source, sql='"_pp_source"')
         counted = replace(counted, release=replace(release, source=kept))
-    spec = counted.spec(AttributeDisclosureSpec, qi=len(call.qi), on_null=call.on_null, design=design)
+    spec = counted.spec(
+        AttributeDisclosureSpec, qi=len(call.qi), on_null=call.on_null, design=design
+    )
     missing = {"missing": linking_attack.rows_without_value(counted)}
     statement = counted.solve(SOLVE, spec, missing, before)
     statement.step("_pp_risks", _risks(counted, len(call.qi)), materialized=True)
@@ -100,14 +114,18 @@ def _refuse_taken_names(call: AttributeDisclosureCall, counted: Cells, faults: F
         added = {folded(_risk_name(name, call.sensitive)) for name in call.sensitive}
     taken = [name for name in shown if folded(name) in added]
     if taken:
-        faults.add(f"column {listed(taken)} is called like a column of the result; rename it in tbl.")
+        faults.add(
+            f"column {listed(taken)} is called like a column of the result; rename it in tbl."
+        )
 
 
 def _risk_name(attribute: str, attributes: Sequence[str]) -> str:
     return "risk" if len(attributes) == 1 else f"risk_{attribute}"
 
 
-def _design(call: AttributeDisclosureCall, names: Sequence[str], faults: Faults) -> tuple[CellColumn, ...]:
+def _design(
+    call: AttributeDisclosureCall, names: Sequence[str], faults: Faults
+) -> tuple[CellColumn, ...]:
     """p or matrix of every column; one that neither names is not randomized."""
     matrix = by_folded_name(call.matrix or {})
     ps = by_folded_name(call.p) if isinstance(call.p, Mapping) else {}
@@ -122,7 +140,9 @@ def _design(call: AttributeDisclosureCall, names: Sequence[str], faults: Faults)
     for name in ps.keys() & matrix.keys():
         faults.add(f"column {quoted(own.get(name, name))} has both p and matrix; give one of them.")
     if (call.p is None or call.p == {}) and not matrix:
-        faults.add("give p := {'column': 0.8, …} or matrix; a column that they do not name is not randomized.")
+        faults.add(
+            "give p := {'column': 0.8, …} or matrix; a column that they do not name is not randomized."
+        )
     found = []
     for name in names:
         rows = matrix.get(folded(name))
@@ -177,7 +197,10 @@ def _per_cell(counted: Cells, qi: int) -> sql.Expr:
         *(sql.named(level, name) for name, level in known),
         _attribute(counted, qi),
         sql.named(sql.cases(*values), "value"),
-        *(sql.named(sql.cast(sql.column(f"_pp_{each.name}"), each.type), each.name) for each in _RISKS),
+        *(
+            sql.named(sql.cast(sql.column(f"_pp_{each.name}"), each.type), each.name)
+            for each in _RISKS
+        ),
     ]
     order = [sql.column(f"_pp_{name}") for name in ("attribute", "group", "level")]
     return sql.query(shown, sql.table("_pp_risks"), order=order)
@@ -214,13 +237,18 @@ def _per_record(counted: Cells, qi: int) -> sql.Expr:
     for k, name in enumerate(attributes):
         alias = f"_pp_risk_of{k}"
         level = sql.item(counted.levels(qi + k), _from_one("_pp_level"))
-        keys = {**{f"_pp_qi{i}": each.copy() for i, each in enumerate(known)}, "_pp_sensitive": level}
+        keys = {
+            **{f"_pp_qi{i}": each.copy() for i, each in enumerate(known)},
+            "_pp_sensitive": level,
+        }
         risks = sql.query(
             [*(sql.named(each, key) for key, each in keys.items()), sql.column("_pp_risk")],
             sql.table("_pp_risks"),
             where=_is_of(k),
         )
-        pairs = list(zip([*own[:qi], own[qi + k]], [sql.column(key, alias) for key in keys], strict=True))
+        pairs = list(
+            zip([*own[:qi], own[qi + k]], [sql.column(key, alias) for key in keys], strict=True)
+        )
         rows = rows.matched(sql.derived(risks, alias), pairs, outer=True)
         whole = sql.present(own)
         assert whole is not None
@@ -265,14 +293,19 @@ def _matrices(spec: AttributeDisclosureSpec, sizes: Sequence[int]) -> list[Array
     for column, size in zip(spec.design, sizes, strict=True):
         name, p, rows = quoted(column.name), column.p or 1.0, column.matrix
         if rows is not None and len(rows) != size:
-            faults.add(f"matrix of column {name} is {len(rows)}×{len(rows)}, but {size} levels occur; they must agree.")
+            faults.add(
+                f"matrix of column {name} is {len(rows)}×{len(rows)}, but {size} levels occur; they must agree."
+            )
         elif rows is None and p < 1 / size - _NEAR:
             faults.add(
                 f"p of column {name} is {p:g}, less than 1/{size}: below 1 over the number of levels, risk and "
                 f"accuracy rise again. Take p above {1 / size:.4g}."
             )
         elif rows is None and p <= 1 / size + _NEAR:
-            warn(faults, f"p of column {name} is 1/{size}: what is published tells nothing of the original.")
+            warn(
+                faults,
+                f"p of column {name} is 1/{size}: what is published tells nothing of the original.",
+            )
             found.append(uniform(1 / size, size))
             continue
         found.append(np.array(rows) if rows is not None else uniform(p, size))
@@ -284,7 +317,9 @@ _LISTS = (
     *(Result(name, "BIGINT[]", "") for name in _PLACES),
     *(Result(each.name, "DOUBLE[]", each.meaning) for each in _RISKS),
 )
-SOLVE = told_udf("ppduck_attribute_disclosure", solve, AttributeDisclosureSpec, LinkingCells, row_type(_LISTS))
+SOLVE = told_udf(
+    "ppduck_attribute_disclosure", solve, AttributeDisclosureSpec, LinkingCells, row_type(_LISTS)
+)
 FUNCTION = register(
     Function(
         NAME,
@@ -294,7 +329,9 @@ FUNCTION = register(
         "Guo (2010), section 5.2.3, equations 5.6 to 5.8 and 5.14, Property 1",
         kind=Kind.MEASURE,
         results=RESULTS,
-        example=("FROM attribute_disclosure('survey', qi=['gender','smoker'], sensitive='disease', p={'gender': 0.9})"),
+        example=(
+            "FROM attribute_disclosure('survey', qi=['gender','smoker'], sensitive='disease', p={'gender': 0.9})"
+        ),
         udfs=(SOLVE, count_column.UDF),
     )
 )

@@ -78,7 +78,9 @@ def cells_of(function: str, catalog: Catalog, call: LinkingCall) -> Cells:
     # The table is the owner's own: nothing in it is randomized yet, whatever it is made of.
     table = count_table.read_table(function, catalog, call.tbl, names, DesignWords(), ())
     release = table.release
-    reader = DesignReader(catalog, release.source, DesignWords(levels=call.levels), release.faults())
+    reader = DesignReader(
+        catalog, release.source, DesignWords(levels=call.levels), release.faults()
+    )
     reader.refuse_strangers(names)
     # The domain is that of rr_mask: as given, else all values of an enum, else what occurs.
     attributes = tuple(
@@ -92,8 +94,12 @@ def cells_of(function: str, catalog: Catalog, call: LinkingCall) -> Cells:
 
 def rows_without_value(counted: Cells) -> sql.Expr:
     """How many rows have NULL in one of the columns, for a UDF."""
-    missing = exp.or_(*(sql.column(column.name).is_(exp.null()) for column in counted.release.columns))
-    return sql.scalar(sql.query([aggregates.rows()], sql.source(counted.release.source.sql), where=missing))
+    missing = exp.or_(
+        *(sql.column(column.name).is_(exp.null()) for column in counted.release.columns)
+    )
+    return sql.scalar(
+        sql.query([aggregates.rows()], sql.source(counted.release.source.sql), where=missing)
+    )
 
 
 @dataclass(frozen=True)
@@ -128,7 +134,9 @@ def cells_that_occur(spec: LinkingSpec, told: LinkingCells) -> Occurring:
     sizes = tuple(size or 0 for size in told.sizes)
     for name, size in zip(spec.names, sizes, strict=True):
         if size < 2:
-            faults.add(f"column {quoted(name)} has a single level, which is no secret and cannot be randomized.")
+            faults.add(
+                f"column {quoted(name)} has a single level, which is no secret and cannot be randomized."
+            )
     faults.raise_if_any()
     groups = prod(sizes[: spec.qi])
     if groups > MOST_GROUPS:
@@ -138,4 +146,6 @@ def cells_that_occur(spec: LinkingSpec, told: LinkingCells) -> Occurring:
             "that can be worked on; name fewer, or group their levels."
         )
     places = np.unravel_index(told.numbers[kept].astype(np.int64), sizes)
-    return Occurring(sizes, tuple(place.astype(np.int64) for place in places), told.counts[kept], kept)
+    return Occurring(
+        sizes, tuple(place.astype(np.int64) for place in places), told.counts[kept], kept
+    )

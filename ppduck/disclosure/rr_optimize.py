@@ -44,10 +44,22 @@ RESULTS = (
     Result("levels", "BIGINT", "how many levels it has"),
     Result("p", "DOUBLE", "the probability to keep a value"),
     Result("norm", "DOUBLE", "‖P⁻¹‖²_F of its matrix: how much it magnifies errors"),
-    Result("max_risk", "DOUBLE", "the largest risk that the column is concerned with, under all p together"),
+    Result(
+        "max_risk",
+        "DOUBLE",
+        "the largest risk that the column is concerned with, under all p together",
+    ),
     Result("tau", "DOUBLE", "the limit; NULL where a column of tbl tells each record's own"),
-    Result("beyond", "DOUBLE", "the share of records beyond their limit, of the worst attribute concerned"),
-    Result("objective", "DOUBLE", "the sum of ln norm over all columns, which is the least that the limit allows"),
+    Result(
+        "beyond",
+        "DOUBLE",
+        "the share of records beyond their limit, of the worst attribute concerned",
+    ),
+    Result(
+        "objective",
+        "DOUBLE",
+        "the sum of ln norm over all columns, which is the least that the limit allows",
+    ),
     Result("seconds", "DOUBLE", "how long the search took"),
 )
 _OR = "give l or tau, one of them"
@@ -63,7 +75,9 @@ def _limit(value: Any) -> float | str:
 @parameters
 class RrOptimizeCall(LinkingCall):
     l: float | None = parameter(  # noqa: E741
-        arguments.number(Range(1, 1e9)), f"the risk is to be at most 1/l, as for l-diversity; {_OR}", None
+        arguments.number(Range(1, 1e9)),
+        f"the risk is to be at most 1/l, as for l-diversity; {_OR}",
+        None,
     )
     randomize: str = parameter(
         arguments.choice("both", "qi", "s"), "quasi-identifiers, sensitive columns or both", "both"
@@ -94,8 +108,12 @@ class LimitedCells(LinkingCells):
 
 def plan(catalog: Catalog, call: RrOptimizeCall) -> sql.Expr:
     if (call.l is None) == (call.tau is None):
-        raise Faults(NAME, call.tbl).refuse("give l, such as l := 3 for a risk of at most 1/3, or tau; one of them.")
-    tau, limits_in = (None, call.tau) if isinstance(call.tau, str) else (call.tau or 1 / (call.l or 1), None)
+        raise Faults(NAME, call.tbl).refuse(
+            "give l, such as l := 3 for a risk of at most 1/3, or tau; one of them."
+        )
+    tau, limits_in = (
+        (None, call.tau) if isinstance(call.tau, str) else (call.tau or 1 / (call.l or 1), None)
+    )
     limit = None if limits_in is None else _least_limit(catalog, call.tbl, limits_in)
     counted = linking_attack.cells_of(NAME, catalog, call)
     limits = sql.array([], "DOUBLE")
@@ -126,7 +144,9 @@ def _least_limit(catalog: Catalog, tbl: str, name: str) -> sql.Expr:
     faults.raise_if_any()
     limit = exp.TryCast(this=sql.column(named[0].name), to=exp.DataType.build("DOUBLE"))
     all_told = sql.equal(sql.call("count", limit), aggregates.rows())
-    return sql.cases((all_told, sql.call("min", limit.copy())), otherwise=sql.double(sql.text("nan")))
+    return sql.cases(
+        (all_told, sql.call("min", limit.copy())), otherwise=sql.double(sql.text("nan"))
+    )
 
 
 def solve(spec: RrOptimizeSpec, told: LimitedCells) -> list[dict[str, Any]]:
@@ -134,7 +154,9 @@ def solve(spec: RrOptimizeSpec, told: LimitedCells) -> list[dict[str, Any]]:
     occurring = linking_attack.cells_that_occur(spec, told)
     population = occurring.population(spec.qi)
     sensitive = len(spec.columns) - spec.qi
-    free = (spec.randomize in ("both", "qi"),) * spec.qi + (spec.randomize in ("both", "s"),) * sensitive
+    free = (spec.randomize in ("both", "qi"),) * spec.qi + (
+        spec.randomize in ("both", "s"),
+    ) * sensitive
     problem = Problem(population, free, tuple(_limits(spec, population, occurring, told)))
     spared = 1.0 - spec.quantile
     try:
@@ -168,7 +190,9 @@ def solve(spec: RrOptimizeSpec, told: LimitedCells) -> list[dict[str, Any]]:
     return rows
 
 
-def _limits(spec: RrOptimizeSpec, population: Population, occurring: Occurring, told: LimitedCells) -> list[Array]:
+def _limits(
+    spec: RrOptimizeSpec, population: Population, occurring: Occurring, told: LimitedCells
+) -> list[Array]:
     """The limit of each cell of each sensitive attribute: one for all, or its records' least."""
     if spec.tau is not None:
         return [np.full(len(own.count), spec.tau) for own in population.sensitive]
@@ -190,7 +214,10 @@ def _limits(spec: RrOptimizeSpec, population: Population, occurring: Occurring, 
 
 
 def _infeasible(
-    spec: RrOptimizeSpec, problem: Problem, infeasible: InfeasibleError, levels: Sequence[Sequence[str | None]]
+    spec: RrOptimizeSpec,
+    problem: Problem,
+    infeasible: InfeasibleError,
+    levels: Sequence[Sequence[str | None]],
 ) -> PpduckError:
     """Names the group by its quasi-identifiers, and not the value that is told of it."""
     cell, which = infeasible.cell, 0
@@ -202,13 +229,19 @@ def _infeasible(
     place = np.unravel_index(int(problem.population.groups[group]), problem.population.shape)
     name = ", ".join(f"{spec.names[i]} = {levels[i][int(at)]}" for i, at in enumerate(place))
     sensitive = quoted(spec.names[spec.qi + which])
-    alone = "a single value" if own.count[cell] == problem.population.counts[group] else "a very frequent value"
+    alone = (
+        "a single value"
+        if own.count[cell] == problem.population.counts[group]
+        else "a very frequent value"
+    )
     remedies = ["take a higher limit"]
     both = Problem(problem.population, (True,) * len(problem.free), problem.limits)
     if spec.randomize != "both" and float(both.least().max()) < 0:
         remedies.insert(0, "randomize all of the columns: randomize := 'both'")
     if spec.randomize == "s":
-        remedies.append("merge levels of the quasi-identifiers in tbl, so that groups are more mixed")
+        remedies.append(
+            "merge levels of the quasi-identifiers in tbl, so that groups are more mixed"
+        )
     if spec.quantile == 1:
         remedies.append("let some records exceed it by quantile := 0.99")
     return spec.refuse(

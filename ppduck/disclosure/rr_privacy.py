@@ -21,7 +21,15 @@ from ppduck.call.parameters import Call, MisreadError, parameter, parameters
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs.design import MATRIX, MOST_LEVELS, Matrix, P, Probability, by_folded_name, is_stochastic
+from ppduck.designs.design import (
+    MATRIX,
+    MOST_LEVELS,
+    Matrix,
+    P,
+    Probability,
+    by_folded_name,
+    is_stochastic,
+)
 from ppduck.errors import Faults, listed, quoted
 from ppduck.estimators.design_source import design_of
 from ppduck.kernels.privacy import Privacy, privacy_of
@@ -72,7 +80,9 @@ _BELIEF = arguments.number(Range(0, 1, above=True, below=True))
 
 @arguments.reader("{'column': [0.2, 0.8]}, shares of the levels that sum to 1")
 def _shares(value: Any) -> dict[str, list[float]]:
-    if not isinstance(value, Mapping) or not all(isinstance(shares, list) for shares in value.values()):
+    if not isinstance(value, Mapping) or not all(
+        isinstance(shares, list) for shares in value.values()
+    ):
         raise MisreadError
     return {str(name): [float(_SHARE(share)) for share in shares] for name, shares in value.items()}
 
@@ -89,7 +99,9 @@ class RrPrivacyCall(Call):
         _shares, "{'column': [0.2, 0.8]}: shares of the levels, else all the same", None
     )
     tbl: str | None = parameter(
-        arguments.words, "a view over rr_mask or pram_mask, to read its design, in place of p or matrix", None
+        arguments.words,
+        "a view over rr_mask or pram_mask, to read its design, in place of p or matrix",
+        None,
     )
 
 
@@ -107,10 +119,14 @@ def plan(catalog: Catalog, call: RrPrivacyCall) -> sql.Expr:
             together = privacy_of(_kron(matrices.values()), _kron(priors.values()))
         rows += _rows(ALL, together, call.rho1)
     tuples = [
-        exp.Tuple(expressions=[sql.text(attribute), sql.text(measure), _number(value), sql.text(meaning)])
+        exp.Tuple(
+            expressions=[sql.text(attribute), sql.text(measure), _number(value), sql.text(meaning)]
+        )
         for attribute, measure, value, meaning in rows
     ]
-    names = exp.TableAlias(this=sql.name("_pp_known"), columns=[sql.name(each.name) for each in RESULTS])
+    names = exp.TableAlias(
+        this=sql.name("_pp_known"), columns=[sql.name(each.name) for each in RESULTS]
+    )
     return sql.query([exp.Star()], sql.Rows(exp.Values(expressions=tuples, alias=names)))
 
 
@@ -138,11 +154,15 @@ def _by_hand(call: RrPrivacyCall, faults: Faults) -> dict[str, Array]:
             faults.add(f"column {quoted(name)} has both p and matrix; give one of them.")
         size = _size(call.levels, name)
         if size is None:
-            faults.add(f"levels is missing for column {quoted(name)}; give the number of its levels.")
+            faults.add(
+                f"levels is missing for column {quoted(name)}; give the number of its levels."
+            )
         else:
             matrices[name] = uniform(keep, size)
     if not ps and not call.matrix:
-        faults.add("give p and levels, or matrix, or tbl := a view over rr_mask, such as rr_privacy(p=0.8, levels=3).")
+        faults.add(
+            "give p and levels, or matrix, or tbl := a view over rr_mask, such as rr_privacy(p=0.8, levels=3)."
+        )
     return matrices
 
 
@@ -150,7 +170,9 @@ def _size(sizes: int | Mapping[str, int] | None, name: str) -> int | None:
     return by_folded_name(sizes).get(folded(name)) if isinstance(sizes, Mapping) else sizes
 
 
-def _priors(given: Mapping[str, list[float]], matrices: Mapping[str, Array], faults: Faults) -> dict[str, Array]:
+def _priors(
+    given: Mapping[str, list[float]], matrices: Mapping[str, Array], faults: Faults
+) -> dict[str, Array]:
     """The shares of each column's levels as given, else all the same."""
     named = by_folded_name(given)
     for name in named.keys() - {folded(name) for name in matrices}:
@@ -177,7 +199,10 @@ def _rows(name: str, privacy: Privacy, rho1: float) -> Sequence[tuple[str, str, 
         privacy.mask_privacy,
         privacy.condition,
     )
-    rows = [(name, measure, value, text) for (measure, text), value in zip(_MEANINGS.items(), values, strict=True)]
+    rows = [
+        (name, measure, value, text)
+        for (measure, text), value in zip(_MEANINGS.items(), values, strict=True)
+    ]
     return [row for row in rows if not math.isnan(row[2])]
 
 

@@ -45,7 +45,9 @@ def name_of(value: sql.Expr) -> str:
     return {"count": "count", "countif": "count_if"}.get(inner.key, inner.key)
 
 
-def aggregate(faults: Faults, name: str, value: sql.Expr, is_flag: Callable[[str], bool]) -> Aggregate:
+def aggregate(
+    faults: Faults, name: str, value: sql.Expr, is_flag: Callable[[str], bool]
+) -> Aggregate:
     """Reads one answer; ``is_flag`` tells whether a column is boolean, and so a condition."""
     only: sql.Expr = _TRUE
     if isinstance(value, exp.Filter):
@@ -54,7 +56,11 @@ def aggregate(faults: Faults, name: str, value: sql.Expr, is_flag: Callable[[str
         value = exp.Avg(this=value.expressions[0])
     if isinstance(value, exp.Count) and (value.this is None or isinstance(value.this, exp.Star)):
         return Aggregate(name, only)
-    if isinstance(value, exp.Count) and not value.expressions and not isinstance(value.this, exp.Distinct):
+    if (
+        isinstance(value, exp.Count)
+        and not value.expressions
+        and not isinstance(value.this, exp.Distinct)
+    ):
         return Aggregate(name, exp.and_(only, _is_known(value.this)))
     if isinstance(value, exp.CountIf):
         return Aggregate(name, exp.and_(only, value.this))
@@ -78,7 +84,11 @@ def aggregate(faults: Faults, name: str, value: sql.Expr, is_flag: Callable[[str
 
 def is_mean(value: sql.Expr) -> bool:
     """DuckDB's other name for avg."""
-    return isinstance(value, exp.Anonymous) and value.name.lower() == "mean" and len(value.expressions) == 1
+    return (
+        isinstance(value, exp.Anonymous)
+        and value.name.lower() == "mean"
+        and len(value.expressions) == 1
+    )
 
 
 def _is_known(value: sql.Expr) -> sql.Expr:
@@ -90,12 +100,18 @@ _CONDITIONS = (
 )  # fmt: skip
 
 
-def _indicator(value: sql.Expr, is_flag: Callable[[str], bool], *, mean: bool) -> tuple[sql.Expr, sql.Expr] | None:
+def _indicator(
+    value: sql.Expr, is_flag: Callable[[str], bool], *, mean: bool
+) -> tuple[sql.Expr, sql.Expr] | None:
     """The condition that a 0/1 expression stands for, and where it is known; None where it is no such expression."""
     value = bare(value)
     if isinstance(value, exp.Case) and len(value.args["ifs"]) == 1:
         one = value.args["ifs"][0]
-        condition = one.this if value.this is None else exp.EQ(this=value.this.copy(), expression=one.this.copy())
+        condition = (
+            one.this
+            if value.this is None
+            else exp.EQ(this=value.this.copy(), expression=one.this.copy())
+        )
         return _one_or_zero(condition, one.args["true"], value.args.get("default"), mean=mean)
     if isinstance(value, exp.If):
         return _one_or_zero(value.this, value.args["true"], value.args.get("false"), mean=mean)

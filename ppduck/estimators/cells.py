@@ -39,14 +39,18 @@ _WARN_MISSING = 0.1
 _LOOK_FIRST = 8  # columns from which on the levels are counted before the cells are
 
 
-TBL: Any = parameter(arguments.words, "a view over rr_mask or pram_mask, or published rows with p or matrix")
+TBL: Any = parameter(
+    arguments.words, "a view over rr_mask or pram_mask, or published rows with p or matrix"
+)
 ON_NULL: Any = parameter(
     arguments.choice("drop", "level"),
     "leave rows with NULL out, or NULL is a level; left out by default, because rr_mask publishes NULL as it is "
     "unless told otherwise, and such a row says nothing of what is estimated",
     "drop",
 )
-CONFIDENCE: Any = parameter(arguments.number(Range(0.5, 0.999999)), "the coverage of the ranges", 0.95)
+CONFIDENCE: Any = parameter(
+    arguments.number(Range(0.5, 0.999999)), "the coverage of the ranges", 0.95
+)
 RANGE: Any = parameter(
     arguments.choice("normal", "chebyshev"),
     "ranges by the normal law or by Chebyshev; normal by default, because what is estimated is near to it from some "
@@ -59,7 +63,9 @@ TARGET: Any = parameter(
     "the population by default, because shares and associations are published to speak of it",
     "population",
 )
-METHOD: Any = parameter(arguments.choice("moment", "mle"), "unbiased, or the maximum of the likelihood", "moment")
+METHOD: Any = parameter(
+    arguments.choice("moment", "mle"), "unbiased, or the maximum of the likelihood", "moment"
+)
 
 
 @dataclass(frozen=True)
@@ -109,13 +115,19 @@ class Cells:
     def refuse_too_many(self, catalog: Catalog) -> None:
         """Refuses a table of too many cells before any of it is counted, where the sizes can be known."""
         sizes = self.sizes
-        unknown = [a.name for a, size in zip(self.release.attributes, sizes, strict=True) if size is None]
+        unknown = [
+            a.name for a, size in zip(self.release.attributes, sizes, strict=True) if size is None
+        ]
         if unknown and len(sizes) >= _LOOK_FIRST and self.release.source.columns is not None:
-            counts = [sql.call("count", exp.Distinct(expressions=[sql.column(name)])) for name in unknown]
+            counts = [
+                sql.call("count", exp.Distinct(expressions=[sql.column(name)])) for name in unknown
+            ]
             look = sql.query(counts, sql.source(self.release.source.sql))
             found = iter(catalog.reader.execute(sql.render(look)).fetchone())
             sizes = [next(found) if size is None else size for size in sizes]
-        refuse_many_cells(self.release.faults(), [size for size in sizes if size is not None], self.most)
+        refuse_many_cells(
+            self.release.faults(), [size for size in sizes if size is not None], self.most
+        )
 
     def spec(self, kind: Callable[..., AnySpec], **own: Any) -> AnySpec:
         """A function's specification: this table, and what is its own."""
@@ -123,7 +135,11 @@ class Cells:
         return kind(self.release.function, self.release.source.label, columns, self.most, **own)
 
     def solve(
-        self, udf: Udf, spec: CellsSpec, more: Mapping[str, sql.Expr] | None = None, before: sql.Statement | None = None
+        self,
+        udf: Udf,
+        spec: CellsSpec,
+        more: Mapping[str, sql.Expr] | None = None,
+        before: sql.Statement | None = None,
     ) -> sql.Statement:
         """Steps up to ``SOLVED`` with the UDF's answer, the levels beside it in ``LEVELS_STEP``.
 
@@ -146,7 +162,9 @@ class Cells:
         statement.step("_pp_views", same_views(self.release), materialized=True)
         statement.step("_pp_cells", self._counted(), materialized=True)
         if self.count is not None:
-            spec = count_column.CountSpec(self.release.function, self.release.source.label, self.count)
+            spec = count_column.CountSpec(
+                self.release.function, self.release.source.label, self.count
+            )
             look = count_column.check_of(spec, self.release.source.sql, "_pp_cells")
             statement.step("_pp_counts", look, materialized=True)
         statement.step(LEVELS_STEP, self._levels(), materialized=True)
@@ -165,20 +183,33 @@ class Cells:
 
     def _counted(self) -> sql.Expr:
         values = self._values()
-        columns = [sql.named(sql.column(c.name), v) for c, (v, _) in zip(self.release.columns, values, strict=True)]
+        columns = [
+            sql.named(sql.column(c.name), v)
+            for c, (v, _) in zip(self.release.columns, values, strict=True)
+        ]
         grouped = sql.query(
-            [*columns, sql.named(self._count(), _COUNT), *(sql.named(value, name) for name, value in self.also)],
+            [
+                *columns,
+                sql.named(self._count(), _COUNT),
+                *(sql.named(value, name) for name, value in self.also),
+            ],
             sql.source(self.release.source.sql),
             group=[sql.number(i) for i in range(1, len(values) + 1)],
         )
-        dropped = [sql.column(value) for value, attribute in values if not self._null_is_level(attribute)]
+        dropped = [
+            sql.column(value) for value, attribute in values if not self._null_is_level(attribute)
+        ]
         # NULLs are left out after the GROUP BY, where there are few rows to look at.
-        return sql.query([exp.Star()], sql.derived(grouped, "_pp_grouped"), where=sql.present(dropped))
+        return sql.query(
+            [exp.Star()], sql.derived(grouped, "_pp_grouped"), where=sql.present(dropped)
+        )
 
     def _count(self) -> sql.Expr:
         if self.count is None:
             return aggregates.rows()
-        return sql.call("coalesce", sql.call("fsum", count_column.as_number(self.count)), sql.number(0.0))
+        return sql.call(
+            "coalesce", sql.call("fsum", count_column.as_number(self.count)), sql.number(0.0)
+        )
 
     def _null_is_level(self, attribute: Attribute) -> bool:
         if attribute.levels is not None:
@@ -200,13 +231,20 @@ class Cells:
         """Every cell's number, NULL where one of its values is no level; at least one row, so that sizes arrive."""
         values = self._values()
         lists = [self.levels(i) for i in range(len(values))]
-        checks = [sql.column(SAME_VIEWS), *([sql.column(count_column.COUNTED)] if self.count is not None else [])]
+        checks = [
+            sql.column(SAME_VIEWS),
+            *([sql.column(count_column.COUNTED)] if self.count is not None else []),
+        ]
         number = sql.double(sql.total(checks))  # 0, or an error
         for (value, attribute), levels in zip(values, lists, strict=True):
-            within = sql.total([sql.product(number, _size(levels)), self._place(value, attribute, levels)])
+            within = sql.total(
+                [sql.product(number, _size(levels)), self._place(value, attribute, levels)]
+            )
             number = sql.minus(within, sql.number(1))
         # Thousands of levels would be searched for every cell, only to be refused.
-        few = exp.and_(*(exp.LTE(this=_size(levels), expression=sql.number(MOST_LEVELS)) for levels in lists))
+        few = exp.and_(
+            *(exp.LTE(this=_size(levels), expression=sql.number(MOST_LEVELS)) for levels in lists)
+        )
         columns = [
             sql.named(sql.cases((few, number)), CELL),
             sql.column(_COUNT),
@@ -282,13 +320,19 @@ def table_of(spec: CellsSpec, told: CellCounts, target: Target = "population") -
         )
     there = ~np.isnan(told.numbers) & ~np.isnan(told.counts)
     if not np.any(told.counts[there] != 0):
-        raise faults.refuse("there are no rows in which all of the columns are present; nothing can be reconstructed.")
+        raise faults.refuse(
+            "there are no rows in which all of the columns are present; nothing can be reconstructed."
+        )
     refuse_many_cells(faults, sizes, spec.most)
-    matrices = [_matrix(column, size, faults) for column, size in zip(spec.columns, sizes, strict=True)]
+    matrices = [
+        _matrix(column, size, faults) for column, size in zip(spec.columns, sizes, strict=True)
+    ]
     faults.raise_if_any()
     table: Array = np.zeros(prod(sizes))
     table[told.numbers[there].astype(np.int64)] = told.counts[there]
-    return Reconstruction(table.reshape(*sizes), tuple(m for m in matrices if m is not None), target)
+    return Reconstruction(
+        table.reshape(*sizes), tuple(m for m in matrices if m is not None), target
+    )
 
 
 def estimate_by(method: str, found: Reconstruction, faults: Faults) -> Array:
@@ -314,7 +358,13 @@ def _matrix(column: CellColumn, size: int, faults: Faults) -> Array | None:
         )
         return None
     if size == 1 and not attribute.is_identity:
-        faults.add(f"column {name} has a single level, so that it cannot have been randomized; give all in levels.")
+        faults.add(
+            f"column {name} has a single level, so that it cannot have been randomized; give all in levels."
+        )
         return None
     matrix = attribute.matrix(size)
-    return matrix if attribute.is_identity or is_invertible(attribute.name, matrix, attribute.p, faults) else None
+    return (
+        matrix
+        if attribute.is_identity or is_invertible(attribute.name, matrix, attribute.p, faults)
+        else None
+    )

@@ -16,7 +16,10 @@ from ppduck.estimators.cells import Cells, no_category
 from ppduck.estimators.design_source import Release, read_release
 from ppduck.values import folded
 
-TBL: Any = parameter(arguments.words, "a table of original or of randomized rows, or a view over rr_mask or pram_mask")
+TBL: Any = parameter(
+    arguments.words,
+    "a table of original or of randomized rows, or a view over rr_mask or pram_mask",
+)
 RANDOMIZED: Any = parameter(
     arguments.columns, "the columns that were randomized, where tbl is no view that tells", None
 )
@@ -35,11 +38,15 @@ class Table:
 
     @property
     def places(self) -> list[int]:
-        return [i for i, column in enumerate(self.release.columns) if self.is_randomized(column.name)]
+        return [
+            i for i, column in enumerate(self.release.columns) if self.is_randomized(column.name)
+        ]
 
     @property
     def listed(self) -> str:
-        return ", ".join(column.name for column in self.release.columns if self.is_randomized(column.name))
+        return ", ".join(
+            column.name for column in self.release.columns if self.is_randomized(column.name)
+        )
 
 
 def read_table(
@@ -67,13 +74,19 @@ def read_table(
 
 
 def _as_it_stands(
-    source: Source, words: DesignWords, names: Sequence[str], randomized: Sequence[str], faults: Faults
+    source: Source,
+    words: DesignWords,
+    names: Sequence[str],
+    randomized: Sequence[str],
+    faults: Faults,
 ) -> Table:
     columns = resolve_columns(faults, source, "columns", names)
     own = {folded(name) for name in names}
     for name in randomized:
         if folded(name) not in own:
-            faults.add(f"randomized names column {quoted(name)}, which the call is not about.{near_miss(name, names)}")
+            faults.add(
+                f"randomized names column {quoted(name)}, which the call is not about.{near_miss(name, names)}"
+            )
     if words.levels is not None:
         faults.add("levels belong to p or matrix; without them the levels are those that occur.")
     faults.raise_if_any()
@@ -96,7 +109,12 @@ def refuse_twice(faults: Faults, names: Sequence[str]) -> None:
 
 
 def cells_of(
-    catalog: Catalog, table: Table, most: int, *, null_is_level: bool = False, count: str | None = None
+    catalog: Catalog,
+    table: Table,
+    most: int,
+    *,
+    null_is_level: bool = False,
+    count: str | None = None,
 ) -> Cells:
     """The counted cells of a table; refused where a column is no category, or where there are too many."""
     release = table.release
@@ -106,7 +124,9 @@ def cells_of(
         faults.raise_if_any()
         count = named[0].name
         if any(count == own.name for own in release.columns):
-            raise faults.refuse(f"count {quoted(count)} is also one of the columns; it must be another one.")
+            raise faults.refuse(
+                f"count {quoted(count)} is also one of the columns; it must be another one."
+            )
     refuse_numbers(catalog, release)
     cells = Cells(release, most, null_is_level, count)
     cells.refuse_too_many(catalog)

@@ -47,7 +47,9 @@ class Release:
         return Faults(self.function, self.source.label)
 
 
-def read_release(function: str, catalog: Catalog, tbl: str, names: Sequence[str], words: DesignWords) -> Release:
+def read_release(
+    function: str, catalog: Catalog, tbl: str, names: Sequence[str], words: DesignWords
+) -> Release:
     """The design of some columns of ``tbl``: from what the call says of it, else from the view behind it."""
     source = catalog.source(function, tbl)
     faults = Faults(function, source.label)
@@ -77,13 +79,19 @@ def _by_hand(
     for column in columns:
         p, rows = reader.probabilities(column.name, " (1 if it was not randomized)")
         levels = known_levels(catalog, reader.given_levels(column), column, reader.null_is_level)
-        if rows is not None and not is_stochastic(column.name, rows, len(levels) if levels else None, faults.add):
+        if rows is not None and not is_stochastic(
+            column.name, rows, len(levels) if levels else None, faults.add
+        ):
             continue
-        found.append(Attribute(column.name, column.type, levels, p, normalised(rows) if rows else None))
+        found.append(
+            Attribute(column.name, column.type, levels, p, normalised(rows) if rows else None)
+        )
     return found
 
 
-def known_levels(catalog: Catalog, named: Levels | None, column: Column, null_is_level: bool) -> Levels | None:
+def known_levels(
+    catalog: Catalog, named: Levels | None, column: Column, null_is_level: bool
+) -> Levels | None:
     """Levels that are known without a look at the data: named, or those of an enum."""
     if named is not None or not column.is_enum:
         return named
@@ -98,9 +106,15 @@ def design_of(function: str, catalog: Catalog, tbl: str) -> list[Attribute]:
     if source.columns is None:
         raise faults.refuse(catalog.unseen(source, f"its definition cannot be read. {_REMEDY}"))
     found = _lineage(catalog, source, faults).origins
-    attributes = [replace(origin.attribute, name=origin.name) for origin in found if origin.attribute is not None]
+    attributes = [
+        replace(origin.attribute, name=origin.name)
+        for origin in found
+        if origin.attribute is not None
+    ]
     if not attributes:
-        raise faults.refuse(f"{quoted(source.label)} shows none of the columns that were randomized.")
+        raise faults.refuse(
+            f"{quoted(source.label)} shows none of the columns that were randomized."
+        )
     return attributes
 
 
@@ -114,7 +128,11 @@ class _Lineage:
 
 
 def _from_definition(
-    catalog: Catalog, lineage: _Lineage, words: DesignWords, columns: Sequence[Column], faults: Faults
+    catalog: Catalog,
+    lineage: _Lineage,
+    words: DesignWords,
+    columns: Sequence[Column],
+    faults: Faults,
 ) -> list[Attribute]:
     by_name = {folded(origin.name): origin for origin in lineage.origins}
     reader = DesignReader(catalog, lineage.source, words, faults)
@@ -128,10 +146,14 @@ def _from_definition(
             )
         elif origin.attribute is not None:
             if folded(column.name) in reader.domains:
-                faults.add(f"levels of column {quoted(column.name)} are those of the view; leave it out of levels.")
+                faults.add(
+                    f"levels of column {quoted(column.name)} are those of the view; leave it out of levels."
+                )
             attributes.append(replace(origin.attribute, name=column.name, type=column.type))
         else:
-            levels = known_levels(catalog, reader.given_levels(column), column, reader.null_is_level)
+            levels = known_levels(
+                catalog, reader.given_levels(column), column, reader.null_is_level
+            )
             attributes.append(Attribute(column.name, column.type, levels, 1.0))
     return attributes
 
@@ -157,16 +179,22 @@ def _lineage(catalog: Catalog, source: Source, faults: Faults) -> _Lineage:
         found = named_as(found, [column.name for column in catalog.columns_of(source)])
     except (UnreadableError, SqlglotError) as unreadable:
         why = f": it {unreadable}" if isinstance(unreadable, UnreadableError) else ""
-        raise faults.refuse(f"the definition of {quoted(source.label)} cannot be read{why}. {_REMEDY}") from None
+        raise faults.refuse(
+            f"the definition of {quoted(source.label)} cannot be read{why}. {_REMEDY}"
+        ) from None
     return _Lineage(source, found, tuple(views.read))
 
 
 def _only_design(catalog: Catalog, source: Source) -> Design:
     """The design of the one mask that a source calls, which the mask records when it is planned."""
-    designs: list[Design] = [each for each in catalog.records_of(source) if isinstance(each, Design)]
+    designs: list[Design] = [
+        each for each in catalog.records_of(source) if isinstance(each, Design)
+    ]
     # A view may read its mask several times, which gives equal designs.
     if len(set(designs)) != 1:
-        raise UnreadableError("holds more than one masking call" if designs else "calls neither rr_mask nor pram_mask")
+        raise UnreadableError(
+            "holds more than one masking call" if designs else "calls neither rr_mask nor pram_mask"
+        )
     return designs[0]
 
 
@@ -178,13 +206,19 @@ class _Views:
     read: list[Home]
 
     def created(self, table: exp.Table) -> str:
-        homes = self.catalog.homes(".".join(sql.render(sql.name(part.name)) for part in table.parts))
+        homes = self.catalog.homes(
+            ".".join(sql.render(sql.name(part.name)) for part in table.parts)
+        )
         # A name inside a view may mean another object than here, so it must be the only one of its name.
         if len(homes) > 1:
-            raise UnreadableError(f"reads {quoted(table.name)}, of which there are several; qualify it by its schema")
+            raise UnreadableError(
+                f"reads {quoted(table.name)}, of which there are several; qualify it by its schema"
+            )
         created = homes[0].created if homes else None
         if created is None:
-            raise UnreadableError(f"reads {quoted(table.name)}, which is no view over rr_mask or pram_mask")
+            raise UnreadableError(
+                f"reads {quoted(table.name)}, which is no view over rr_mask or pram_mask"
+            )
         home = homes[0]
         table.set("db", exp.to_identifier(home.schema, quoted=True))
         table.set("catalog", exp.to_identifier(home.database, quoted=True))
@@ -215,7 +249,11 @@ def same_views(release: Release) -> sql.Expr:
     ]
     names = [folded(view.name) for view in release.views]
     hidden = [
-        _exists_in(catalogue, sql.column("temporary"), sql.among(sql.call("lower", sql.column(column)), names))
+        _exists_in(
+            catalogue,
+            sql.column("temporary"),
+            sql.among(sql.call("lower", sql.column(column)), names),
+        )
         for catalogue, column in (("duckdb_tables", "table_name"), ("duckdb_views", "view_name"))
     ]
     fault = release.faults().refuse(
@@ -228,4 +266,6 @@ def same_views(release: Release) -> sql.Expr:
 
 
 def _exists_in(catalogue: str, *conditions: sql.Expr) -> sql.Expr:
-    return sql.exists(sql.query([sql.number(1)], sql.rows_of(catalogue), where=exp.and_(*conditions)))
+    return sql.exists(
+        sql.query([sql.number(1)], sql.rows_of(catalogue), where=exp.and_(*conditions))
+    )

@@ -77,7 +77,9 @@ def origins(query: exp.Expr, masks: set[str], design: Design, views: Views) -> l
     if where is not None:
         for column in _columns_of(where.this, below, known_as):
             if not column.is_plain:
-                raise UnreadableError("filters on a randomized column, which keeps rows by their published value")
+                raise UnreadableError(
+                    "filters on a randomized column, which keeps rows by their published value"
+                )
     found: list[Origin] = []
     for item in query.expressions:
         found += _item(item, below, known_as)
@@ -93,7 +95,9 @@ def _only(node: exp.Expr, allowed: set[str]) -> None:
             raise UnreadableError(f"has a {part.strip('_').upper().removesuffix('S')} clause")
 
 
-def _below(table: exp.Expr, masks: set[str], design: Design, views: Views) -> tuple[list[Origin], str]:
+def _below(
+    table: exp.Expr, masks: set[str], design: Design, views: Views
+) -> tuple[list[Origin], str]:
     """The columns that a FROM clause gives, and the name by which they may be qualified."""
     alias = table.args.get("alias")
     if alias is not None and alias.args.get("columns"):
@@ -106,7 +110,9 @@ def _below(table: exp.Expr, masks: set[str], design: Design, views: Views) -> tu
     _only(table, _TABLE)
     if isinstance(table.this, exp.Func):
         return _masked(table.this, masks, design), table.alias or table.this.name
-    return _all_named(created_columns(views.created(table), masks, design, views)), table.alias or table.name
+    return _all_named(
+        created_columns(views.created(table), masks, design, views)
+    ), table.alias or table.name
 
 
 def _all_named(found: list[Origin]) -> list[Origin]:
@@ -125,7 +131,10 @@ def created_columns(statement: str, masks: set[str], design: Design, views: View
     if not isinstance(created.this, exp.Schema):
         return found
     names = [part.name for part in created.this.expressions]
-    renamed = [Origin(name, origin.attribute, origin.spoilt) for name, origin in zip(names, found, strict=False)]
+    renamed = [
+        Origin(name, origin.attribute, origin.spoilt)
+        for name, origin in zip(names, found, strict=False)
+    ]
     return renamed + found[len(names) :]
 
 
@@ -176,7 +185,9 @@ def _columns_of(expression: exp.Expr, below: list[Origin], known_as: str) -> lis
     """The columns that an expression reads; raises where that cannot be told for sure."""
     for node in expression.walk():
         if not isinstance(node, _PLAIN):
-            raise UnreadableError(f"holds {node.sql(dialect='duckdb')}, which cannot be looked through")
+            raise UnreadableError(
+                f"holds {node.sql(dialect='duckdb')}, which cannot be looked through"
+            )
     return [_find(column, below, known_as) for column in expression.find_all(exp.Column)]
 
 
@@ -184,7 +195,9 @@ def _find(column: exp.Column, below: list[Origin], known_as: str) -> Origin:
     _qualified(column, known_as)
     found = [origin for origin in below if folded(origin.name) == folded(column.name)]
     if len(found) != 1:
-        raise UnreadableError(f"reads {quoted(column.name)}, which is no column of what it selects from")
+        raise UnreadableError(
+            f"reads {quoted(column.name)}, which is no column of what it selects from"
+        )
     return found[0]
 
 
@@ -192,7 +205,9 @@ def _qualified(column: exp.Column, known_as: str) -> None:
     """A column may be qualified by its table's name only: anything else may be a part of a struct."""
     parts = [folded(part.name) for part in column.parts[:-1]]
     if parts and parts != [folded(known_as)]:
-        raise UnreadableError(f"reads {column.sql(dialect='duckdb')}, which cannot be told from a part of a struct")
+        raise UnreadableError(
+            f"reads {column.sql(dialect='duckdb')}, which cannot be told from a part of a struct"
+        )
 
 
 def named_as(found: Sequence[Origin], names: Sequence[str]) -> list[Origin]:
@@ -203,4 +218,7 @@ def named_as(found: Sequence[Origin], names: Sequence[str]) -> list[Origin]:
         # An expression without alias has no name here, and its text for a name there.
         if origin.name and folded(origin.name) != folded(name):
             raise UnreadableError("has other columns than its text says")
-    return [Origin(name, origin.attribute, origin.spoilt) for origin, name in zip(found, names, strict=True)]
+    return [
+        Origin(name, origin.attribute, origin.spoilt)
+        for origin, name in zip(found, names, strict=True)
+    ]

@@ -55,7 +55,9 @@ class Question:
     table: str
     groups: tuple[sql.Expr, ...]  # expressions that rows are grouped by
     sets: tuple[tuple[int, ...], ...]  # by which of them, one answer each
-    items: tuple[tuple[str, int | Grouping | Aggregate], ...]  # the output: its name, and what it shows
+    items: tuple[
+        tuple[str, int | Grouping | Aggregate], ...
+    ]  # the output: its name, and what it shows
     where: tuple[sql.Expr, ...]  # conditions that must all hold
     order: tuple[sql.Expr, ...] = ()  # of the output
     limit: sql.Expr | None = None
@@ -92,15 +94,25 @@ class Names(Protocol):
 def read_question(faults: Faults, text: str, names: Names) -> Question:
     """Takes a query apart; raises where it holds anything that cannot be answered."""
     try:
-        statements = [statement for statement in sqlglot.parse(text, dialect="duckdb") if statement is not None]
+        statements = [
+            statement
+            for statement in sqlglot.parse(text, dialect="duckdb")
+            if statement is not None
+        ]
     except SqlglotError as error:
         where = error.errors if isinstance(error, ParseError) else []
         near = f" near {where[0]['highlight']!r}" if where and where[0].get("highlight") else ""
-        raise faults.refuse(f"the query cannot be parsed{near}; give one SELECT, such as {_EXAMPLE}.") from None
+        raise faults.refuse(
+            f"the query cannot be parsed{near}; give one SELECT, such as {_EXAMPLE}."
+        ) from None
     if len(statements) != 1:
-        raise faults.refuse(f"the query holds {len(statements)} statements; give one SELECT, such as {_EXAMPLE}.")
+        raise faults.refuse(
+            f"the query holds {len(statements)} statements; give one SELECT, such as {_EXAMPLE}."
+        )
     query = statements[0]
-    while isinstance(query, exp.Subquery) and not any(value for part, value in query.args.items() if part != "this"):
+    while isinstance(query, exp.Subquery) and not any(
+        value for part, value in query.args.items() if part != "this"
+    ):
         query = query.this
     if not isinstance(query, exp.Select):
         what = (
@@ -109,7 +121,9 @@ def read_question(faults: Faults, text: str, names: Names) -> Question:
             else "is no SELECT"
         )
         what = "combines queries" if isinstance(query, exp.SetOperation) else what
-        raise faults.refuse(f"the query {what}; only one SELECT over one randomized relation is answered.")
+        raise faults.refuse(
+            f"the query {what}; only one SELECT over one randomized relation is answered."
+        )
     return _Reader(faults, query, names).question()
 
 
@@ -125,7 +139,9 @@ class _Reader:
         query = self.query
         for part, value in query.args.items():
             if value and part not in _MAY_HAVE:
-                reason = _REASONS.get(part, f"has a {part.strip('_').upper()} clause, which is not answered")
+                reason = _REASONS.get(
+                    part, f"has a {part.strip('_').upper()} clause, which is not answered"
+                )
                 raise self.faults.refuse(f"the query {reason}.")
         table = self._table()
         plain = table.copy()
@@ -134,7 +150,11 @@ class _Reader:
         self._refuse_inside(query)
         self._unqualify(table)
         where = query.args.get("where")
-        conditions = tuple(where.this.flatten() if isinstance(where.this, exp.And) else [where.this]) if where else ()
+        conditions = (
+            tuple(where.this.flatten() if isinstance(where.this, exp.And) else [where.this])
+            if where
+            else ()
+        )
         for each in conditions:
             self._refuse_aggregates(each, "WHERE")
         groups, sets = self._groups()
@@ -147,16 +167,24 @@ class _Reader:
     def _table(self) -> exp.Table:
         start = self.query.args.get("from_")
         if start is None:
-            raise self.faults.refuse("the query reads no relation; ask about a view over rr_mask or pram_mask.")
+            raise self.faults.refuse(
+                "the query reads no relation; ask about a view over rr_mask or pram_mask."
+            )
         table = start.this
         if isinstance(table, exp.Subquery):
-            raise self.faults.refuse("the query nests another query; make it a view, and ask about the view.")
+            raise self.faults.refuse(
+                "the query nests another query; make it a view, and ask about the view."
+            )
         if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-            raise self.faults.refuse("the query reads a function; make a view of it, and ask about the view.")
+            raise self.faults.refuse(
+                "the query reads a function; make a view of it, and ask about the view."
+            )
         if table.args.get("joins"):
             raise self.faults.refuse(f"the query {_REASONS['joins']}.")
         if table.args.get("alias") is not None and table.args["alias"].args.get("columns"):
-            raise self.faults.refuse("the query renames the columns of its relation; read them by their own names.")
+            raise self.faults.refuse(
+                "the query renames the columns of its relation; read them by their own names."
+            )
         for part, value in table.args.items():
             if value and part not in ("this", "db", "catalog", "alias"):
                 raise self.faults.refuse(
@@ -167,7 +195,9 @@ class _Reader:
     def _refuse_inside(self, query: exp.Select) -> None:
         for node in query.walk():
             if node is not query and isinstance(node, (exp.Query, exp.Subquery)):
-                raise self.faults.refuse("the query nests another query; ask one question at a time.")
+                raise self.faults.refuse(
+                    "the query nests another query; ask one question at a time."
+                )
             if isinstance(node, exp.Window):
                 raise self.faults.refuse(
                     "the query has a window function; windows over randomized rows cannot be answered."
@@ -175,8 +205,12 @@ class _Reader:
             if isinstance(node, exp.Func) and not isinstance(node, (exp.AggFunc, exp.Grouping)):
                 kind = self.names.kind_of(node.sql(dialect="duckdb").partition("(")[0])
                 if kind in _KINDS and not (isinstance(node, exp.Anonymous) and is_mean(node)):
-                    raise self.faults.refuse(f"the query calls {node.sql(dialect='duckdb')}, {_KINDS[kind]}.")
-            if isinstance(node, exp.Columns) or (isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count)):
+                    raise self.faults.refuse(
+                        f"the query calls {node.sql(dialect='duckdb')}, {_KINDS[kind]}."
+                    )
+            if isinstance(node, exp.Columns) or (
+                isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count)
+            ):
                 raise self.faults.refuse(
                     "the query names columns by * or COLUMNS(…); single records cannot be answered, and columns must "
                     "be read by their names."
@@ -204,16 +238,25 @@ class _Reader:
         if group is None:
             return found, [()]
         if group.args.get("all"):
-            parts = [[self._place(found, item)] for item in self.query.expressions if not self._is_aggregate(item)]
+            parts = [
+                [self._place(found, item)]
+                for item in self.query.expressions
+                if not self._is_aggregate(item)
+            ]
             return found, [tuple(place for part in parts for place in part)]
         choices: list[list[tuple[int, ...]]] = []
         for item in group.expressions:
             choices.append(self._sets(found, item))
-        sets = [tuple(dict.fromkeys(place for part in combined for place in part)) for combined in product(*choices)]
+        sets = [
+            tuple(dict.fromkeys(place for part in combined for place in part))
+            for combined in product(*choices)
+        ]
         if len({frozenset(each) for each in sets}) < len(sets):
             raise self.faults.refuse("the query has a grouping set twice; name each once.")
         if len(sets) > MOST_SETS:
-            raise self.faults.refuse(f"the query has {len(sets):,} grouping sets, more than {MOST_SETS:,}.")
+            raise self.faults.refuse(
+                f"the query has {len(sets):,} grouping sets, more than {MOST_SETS:,}."
+            )
         return found, sets
 
     def _sets(self, found: list[sql.Expr], item: sql.Expr) -> list[tuple[int, ...]]:
@@ -263,19 +306,25 @@ class _Reader:
 
     def _refuse_aggregates(self, expression: sql.Expr, where: str) -> None:
         if expression.find(exp.AggFunc):
-            raise self.faults.refuse(f"the query has an aggregate in {where}, where it cannot be answered.")
+            raise self.faults.refuse(
+                f"the query has an aggregate in {where}, where it cannot be answered."
+            )
 
     def _items(self, groups: Sequence[sql.Expr]) -> list[tuple[str, int | Grouping | Aggregate]]:
         found: list[tuple[str, int | Grouping | Aggregate]] = []
         names: set[str] = set()
         for item in self.query.expressions:
-            if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            if isinstance(item, exp.Star) or (
+                isinstance(item, exp.Column) and isinstance(item.this, exp.Star)
+            ):
                 raise self.faults.refuse(
                     "the query asks for all columns; single records cannot be answered, only counts."
                 )
             value = bare(item)
             if isinstance(value, exp.Grouping):
-                found.append((self._free(item.alias or "grouping", names), self._grouping(groups, value)))
+                found.append(
+                    (self._free(item.alias or "grouping", names), self._grouping(groups, value))
+                )
                 names.add(folded(found[-1][0]))
                 continue
             if self._is_aggregate(value):
@@ -294,14 +343,18 @@ class _Reader:
             names.add(folded(name))
             found.append((name, groups.index(value)))
         if not any(isinstance(item, Aggregate) for _, item in found):
-            raise self.faults.refuse(f"the query asks for no count and no average of a condition, such as {_EXAMPLE}.")
+            raise self.faults.refuse(
+                f"the query asks for no count and no average of a condition, such as {_EXAMPLE}."
+            )
         return found
 
     def _grouping(self, groups: Sequence[sql.Expr], value: sql.Expr) -> Grouping:
         own = [bare(each) for each in value.expressions]
         for each in own:
             if each not in groups:
-                raise self.faults.refuse(f"{value.sql(dialect='duckdb')} names what is not grouped by.")
+                raise self.faults.refuse(
+                    f"{value.sql(dialect='duckdb')} names what is not grouped by."
+                )
         return Grouping(tuple(groups.index(each) for each in own))
 
     def _is_flag(self, column: str) -> bool:
@@ -315,7 +368,9 @@ class _Reader:
             name = f"{base}_{number}"
         return name
 
-    def _order(self, items: Sequence[tuple[str, int | Grouping | Aggregate]]) -> tuple[sql.Expr, ...]:
+    def _order(
+        self, items: Sequence[tuple[str, int | Grouping | Aggregate]]
+    ) -> tuple[sql.Expr, ...]:
         """ORDER BY columns of the answer."""
         order = self.query.args.get("order")
         known = {
@@ -327,17 +382,27 @@ class _Reader:
         for each in order.expressions if order is not None else ():
             key = bare(each.this)
             name = None
-            if isinstance(key, exp.Literal) and key.name.isdecimal() and 1 <= int(key.name) <= len(items):
+            if (
+                isinstance(key, exp.Literal)
+                and key.name.isdecimal()
+                and 1 <= int(key.name) <= len(items)
+            ):
                 name = items[int(key.name) - 1][0]
             elif isinstance(key, exp.Column):
                 name = known.get(folded(key.name))
-            own = [items[i][0] for i, item in enumerate(self.query.expressions) if bare(item) == key]
+            own = [
+                items[i][0] for i, item in enumerate(self.query.expressions) if bare(item) == key
+            ]
             if name is None and own:
                 name = own[0]
             if name is None:
-                raise self.faults.refuse(f"ORDER BY {key.sql(dialect='duckdb')} is no column of the answer.")
+                raise self.faults.refuse(
+                    f"ORDER BY {key.sql(dialect='duckdb')} is no column of the answer."
+                )
             first = bool(each.args.get("nulls_first"))
-            found.append(exp.Ordered(this=sql.column(name), desc=each.args.get("desc"), nulls_first=first))
+            found.append(
+                exp.Ordered(this=sql.column(name), desc=each.args.get("desc"), nulls_first=first)
+            )
         return tuple(found)
 
     def _rows(self, part: str) -> sql.Expr | None:

@@ -89,7 +89,9 @@ class RandomizedColumn:
         )
         if not self.stays_null:
             return every
-        holds_null = sql.query([sql.number(1)], sql.table(CELLS), where=sql.column(self.published_place) > size)
+        holds_null = sql.query(
+            [sql.number(1)], sql.table(CELLS), where=sql.column(self.published_place) > size
+        )
         occurs = exp.or_(sql.column(self.place) <= size, sql.exists(holds_null))
         return sql.query([exp.Star()], sql.derived(every, "_pp_every"), where=occurs)
 
@@ -98,10 +100,15 @@ class RandomizedColumn:
         u, v, size = sql.column(self.place), sql.column(self.published_place), len(self.levels)
         inverse = np.linalg.inv(self.matrix)
         if self.attribute.p is not None:
-            found = sql.cases((sql.equal(u, v), _double(inverse[0, 0])), otherwise=_double(inverse[0, 1]))
+            found = sql.cases(
+                (sql.equal(u, v), _double(inverse[0, 0])), otherwise=_double(inverse[0, 1])
+            )
         else:
             # Written out: a tree of so many numbers would take longer to plan than the statement to run.
-            rows = ", ".join("[" + ", ".join(f"{cell!r}::DOUBLE" for cell in row) + "]" for row in inverse.tolist())
+            rows = ", ".join(
+                "[" + ", ".join(f"{cell!r}::DOUBLE" for cell in row) + "]"
+                for row in inverse.tolist()
+            )
             found = sql.item(sql.item(sql.raw(f"[{rows}]"), u), v)
         if not self.stays_null:
             return found
@@ -130,13 +137,21 @@ class CatalogNames:
         return kind_of_function(self.catalog.reader, function)
 
 
-def release_of(catalog: Catalog, question: Question, words: DesignWords, on_null: str | None) -> Release:
+def release_of(
+    catalog: Catalog, question: Question, words: DesignWords, on_null: str | None
+) -> Release:
     """The relation, and the design of the columns that the query reads."""
-    names = {folded(column.name): column.name for each in question.expressions for column in each.find_all(exp.Column)}
+    names = {
+        folded(column.name): column.name
+        for each in question.expressions
+        for column in each.find_all(exp.Column)
+    }
     source = catalog.source(NAME, question.table)
     faults = Faults(NAME, source.label)
     if source.columns is None:
-        raise faults.refuse(catalog.unseen(source, "make it a table or a view that the planner can see."))
+        raise faults.refuse(
+            catalog.unseen(source, "make it a table or a view that the planner can see.")
+        )
     for name in names.values():
         if source.find(name) is None:
             faults.add(
@@ -148,18 +163,26 @@ def release_of(catalog: Catalog, question: Question, words: DesignWords, on_null
         return Release(NAME, source, (), ())
     if words.tells_probabilities:
         if is_masked(catalog, source):
-            raise faults.refuse("the definition of the view says how it was randomized; leave p and matrix out.")
+            raise faults.refuse(
+                "the definition of the view says how it was randomized; leave p and matrix out."
+            )
         words = _by_hand(source, words, names, faults)
     elif words.levels is not None or on_null is not None:
-        raise faults.refuse("levels and on_null belong to p or matrix; those of a view are in its definition.")
+        raise faults.refuse(
+            "levels and on_null belong to p or matrix; those of a view are in its definition."
+        )
     return read_release(NAME, catalog, question.table, list(names.values()), words)
 
 
-def _by_hand(source: Source, words: DesignWords, names: dict[str, str], faults: Faults) -> DesignWords:
+def _by_hand(
+    source: Source, words: DesignWords, names: dict[str, str], faults: Faults
+) -> DesignWords:
     """What the call says of the columns that the query reads."""
     p, matrix, levels = words.p or {}, words.matrix or {}, words.levels or {}
     if not isinstance(p, Mapping):
-        raise faults.refuse("p is one number; say which columns were randomized: p := {'column': 0.9}.")
+        raise faults.refuse(
+            "p is one number; say which columns were randomized: p := {'column': 0.9}."
+        )
     mappings: dict[str, Mapping[str, Any]] = {"p": p, "matrix": matrix, "levels": levels}
     for parameter, mapping in mappings.items():
         for name in mapping:
@@ -169,14 +192,18 @@ def _by_hand(source: Source, words: DesignWords, names: dict[str, str], faults: 
                     f"{near_miss(name, [column.name for column in source.columns or ()])}"
                 )
     faults.raise_if_any()
-    return DesignWords(_among(p, names), _among(matrix, names), _among(levels, names), words.null_is_level)
+    return DesignWords(
+        _among(p, names), _among(matrix, names), _among(levels, names), words.null_is_level
+    )
 
 
 def _among(mapping: Mapping[str, AnyValue], names: Collection[str]) -> dict[str, AnyValue]:
     return {name: value for name, value in mapping.items() if folded(name) in names}
 
 
-def randomized_of(catalog: Catalog, release: Release, *, null_is_level: bool) -> list[RandomizedColumn]:
+def randomized_of(
+    catalog: Catalog, release: Release, *, null_is_level: bool
+) -> list[RandomizedColumn]:
     faults = release.faults()
     found: list[RandomizedColumn] = []
     for column, attribute in zip(release.columns, release.attributes, strict=True):
@@ -186,11 +213,15 @@ def randomized_of(catalog: Catalog, release: Release, *, null_is_level: bool) ->
         if levels is None:
             read = catalog.levels(release.source, column, MOST_LEVELS)
             if read is None:
-                faults.add(f"column {quoted(column.name)} has more than {MOST_LEVELS:,} levels; name them in levels.")
+                faults.add(
+                    f"column {quoted(column.name)} has more than {MOST_LEVELS:,} levels; name them in levels."
+                )
                 continue
             levels = (*read, None) if null_is_level else tuple(read)
         if len(levels) < 2:
-            faults.add(f"column {quoted(column.name)} has fewer than two levels; give all of them in levels.")
+            faults.add(
+                f"column {quoted(column.name)} has fewer than two levels; give all of them in levels."
+            )
             continue
         own = Attribute(column.name, column.type, levels, attribute.p, attribute.rows)
         if is_invertible(own.name, own.matrix(len(levels)), own.p, faults):

@@ -68,7 +68,9 @@ def plan(catalog: Catalog, call: RrCovarianceCall) -> sql.Expr:
         sql.named(sql.struct(table.levels_at("_pp_other")), "cell_b"),
         sql.named(sql.column("_pp_covariance"), "covariance"),
     ]
-    return statement.query(sql.query(shown, sql.derived(split, "_pp_split"), order=[sql.column("_pp_pair")]))
+    return statement.query(
+        sql.query(shown, sql.derived(split, "_pp_split"), order=[sql.column("_pp_pair")])
+    )
 
 
 def solve(spec: CovarianceSpec, told: CellCounts) -> list[float]:
@@ -89,8 +91,14 @@ FUNCTION = register(
         "Guo (2010), section 3.2.2",
         kind=Kind.ESTIMATOR,
         results=(
-            Result("cell_a", "STRUCT(gender VARCHAR, disease VARCHAR)", "a cell: a level of each of the columns"),
-            Result("cell_b", "STRUCT(gender VARCHAR, disease VARCHAR)", "another cell, or the same"),
+            Result(
+                "cell_a",
+                "STRUCT(gender VARCHAR, disease VARCHAR)",
+                "a cell: a level of each of the columns",
+            ),
+            Result(
+                "cell_b", "STRUCT(gender VARCHAR, disease VARCHAR)", "another cell, or the same"
+            ),
             Result("covariance", "DOUBLE", "the covariance of their two estimates"),
         ),
         example="FROM rr_covariance('survey_rr', ['gender','disease'])",

@@ -33,7 +33,9 @@ from ppduck.query import tree as sql
 
 @parameters
 class RrQueryCall(DesignCall):
-    query: str = parameter(arguments.words, "a SELECT over one randomized relation, of counts and shares")
+    query: str = parameter(
+        arguments.words, "a SELECT over one randomized relation, of counts and shares"
+    )
     p: Probability | None = P
     matrix: Mapping[str, Matrix] | None = MATRIX
     levels: Mapping[str, list[Any]] | None = LEVELS
@@ -58,7 +60,9 @@ def plan(catalog: Catalog, call: RrQueryCall) -> str:
     release = release_of(catalog, question, call.words, call.on_null)
     randomized = randomized_of(catalog, release, null_is_level=call.words.null_is_level)
     reach = half_width(call.confidence, call.range)
-    statement = sql.render(QuestionStatement(question, release, randomized, call.target, reach).tree())
+    statement = sql.render(
+        QuestionStatement(question, release, randomized, call.target, reach).tree()
+    )
     if may_fail(question.expressions):
         rehearse(catalog.reader, release.faults(), "query", statement)
     return statement
@@ -73,8 +77,14 @@ FUNCTION = register(
         "Guo (2010), sections 2.2 and 3.2.2; Chaudhuri & Mukerjee (1988), Randomized Response",
         kind=Kind.ESTIMATOR,
         results=(
-            Result("gender", "VARCHAR", "the columns and groups that the query names, as it names them"),
-            Result("n", "DOUBLE", "a count or share of the query, as it was before randomization, by its name"),
+            Result(
+                "gender", "VARCHAR", "the columns and groups that the query names, as it names them"
+            ),
+            Result(
+                "n",
+                "DOUBLE",
+                "a count or share of the query, as it was before randomization, by its name",
+            ),
             Result("n_std_error", "DOUBLE", "its standard error"),
             Result("n_lower", "DOUBLE", "the lower end of its range"),
             Result("n_upper", "DOUBLE", "the upper end of it"),

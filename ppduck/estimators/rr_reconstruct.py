@@ -33,10 +33,20 @@ from ppduck.values import folded
 NAME = "rr_reconstruct"
 MOST_CELLS = 1_000_000
 NO_SCATTER = 1e-12
-COLUMNS: Any = parameter(arguments.columns, "the columns of the table, such as ['gender', 'disease']")
+COLUMNS: Any = parameter(
+    arguments.columns, "the columns of the table, such as ['gender', 'disease']"
+)
 RESULTS = (
-    Result("estimate", "DOUBLE", "the share of the cell before randomization; the levels of the cell come before it"),
-    Result("std_error", "DOUBLE", "the standard error of the estimate; NULL where nothing scatters in so few rows"),
+    Result(
+        "estimate",
+        "DOUBLE",
+        "the share of the cell before randomization; the levels of the cell come before it",
+    ),
+    Result(
+        "std_error",
+        "DOUBLE",
+        "the standard error of the estimate; NULL where nothing scatters in so few rows",
+    ),
     Result("lower", "DOUBLE", "the lower end of the range of the estimate"),
     Result("upper", "DOUBLE", "the upper end of it"),
     Result("observed", "DOUBLE", "the share that was published"),
@@ -78,13 +88,19 @@ def plan(catalog: Catalog, call: RrReconstructCall) -> sql.Expr:
     table = Cells(release, MOST_CELLS, call.words.null_is_level)
     table.refuse_too_many(catalog)
     spec = table.spec(
-        ReconstructSpec, confidence=call.confidence, range=call.range, target=call.target, method=call.method
+        ReconstructSpec,
+        confidence=call.confidence,
+        range=call.range,
+        target=call.target,
+        method=call.method,
     )
     statement = table.solve(UDF, spec)
     lists = {part: sql.part(sql.column(cells.ANSWER), part) for part in PARTS}
     parts = [sql.named(sql.call("unnest", values), f"_pp_{part}") for part, values in lists.items()]
     numbers = sql.call("range", sql.call("len", lists["estimate"].copy()))
-    rows = sql.query([sql.named(sql.call("unnest", numbers), cells.CELL), *parts], sql.table(cells.SOLVED))
+    rows = sql.query(
+        [sql.named(sql.call("unnest", numbers), cells.CELL), *parts], sql.table(cells.SOLVED)
+    )
     levels = [sql.named(level, name) for name, level in table.levels_at(cells.CELL).items()]
     shown = [sql.named(sql.column(f"_pp_{part}"), part) for part in PARTS]
     beside = sql.derived(rows, "_pp_estimates").cross(sql.table(cells.LEVELS_STEP))

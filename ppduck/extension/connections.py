@@ -28,7 +28,9 @@ _planners: dict[str, Planner] = {}
 _loading = threading.Lock()
 
 
-def load(con: duckdb.DuckDBPyConnection | ModuleType, secret: str | bytes | None = None) -> duckdb.DuckDBPyConnection:
+def load(
+    con: duckdb.DuckDBPyConnection | ModuleType, secret: str | bytes | None = None
+) -> duckdb.DuckDBPyConnection:
     """Adds ppduck's functions to a DuckDB connection and returns it.
 
     Parameters
@@ -77,7 +79,10 @@ def load(con: duckdb.DuckDBPyConnection | ModuleType, secret: str | bytes | None
 
 
 def connect(
-    database: str | os.PathLike[str] = ":memory:", *, secret: str | bytes | None = None, **options: Any
+    database: str | os.PathLike[str] = ":memory:",
+    *,
+    secret: str | bytes | None = None,
+    **options: Any,
 ) -> duckdb.DuckDBPyConnection:
     """Opens a database with ppduck loaded: ``duckdb.connect``, then ``ppduck.load``.
 
@@ -97,7 +102,9 @@ def connect(
     ...     con.sql("FROM ppduck_functions()").filter("name = 'egadp_mask'").project("name").fetchall()
     [('egadp_mask',)]
     """
-    given = given_secret(secret)  # before a database is opened, or made, that would then be left behind
+    given = given_secret(
+        secret
+    )  # before a database is opened, or made, that would then be left behind
     return load(duckdb.connect(str(database), **options), given)
 
 

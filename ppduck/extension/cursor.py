@@ -17,11 +17,21 @@ from ppduck.values import folded
 
 Teach = Callable[[duckdb.DuckDBPyConnection, Function], None]
 # DuckDB's words for a function that it does not know: the whole name, for one function's may be a part of another's.
-_MISSING = re.compile(r"Catalog Error: (?:\w+ )*Function with name \"?(?P<name>.*?)\"? does not exist!")
+_MISSING = re.compile(
+    r"Catalog Error: (?:\w+ )*Function with name \"?(?P<name>.*?)\"? does not exist!"
+)
 _WORD = re.compile(r"\w+")
 # What DuckDB says of names, places and grammar; all other messages may quote the values that they are about.
-_OF_NAMES = (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException, duckdb.IOException)
-_OURS = re.compile(r"Python exception occurred while executing the UDF: PpduckError: (?P<words>.*?)\s*(?:\n\n|$)", re.S)
+_OF_NAMES = (
+    duckdb.CatalogException,
+    duckdb.BinderException,
+    duckdb.ParserException,
+    duckdb.IOException,
+)
+_OURS = re.compile(
+    r"Python exception occurred while executing the UDF: PpduckError: (?P<words>.*?)\s*(?:\n\n|$)",
+    re.S,
+)
 
 
 class PlanningCursor:
@@ -57,7 +67,11 @@ class PlanningCursor:
         A function that is missing would be learnt when it is met; in the place of one that somebody has planted in
         the database under the same name, ppduck's own must be there before.
         """
-        views = {entry.name.lower(): entry.created.lower() for entry in trip.entries(self) if entry.is_view}
+        views = {
+            entry.name.lower(): entry.created.lower()
+            for entry in trip.entries(self)
+            if entry.is_view
+        }
         reached = [text.lower() for text in texts if text]
         for text in reached:  # which grows on the way
             for name in [name for name in views if name in text]:

@@ -63,7 +63,9 @@ class Planner:
 
     def teach(self, con: duckdb.DuckDBPyConnection, only: Function | None = None) -> None:
         """Makes the macros, or one of them, which tell the planner by a name who is asking."""
-        known = next((name for name, reference in self._connections.items() if reference() is con), None)
+        known = next(
+            (name for name, reference in self._connections.items() if reference() is con), None
+        )
         name = known or secrets.token_hex(4)
         if known is None:
             self._connections[name] = weakref.ref(con)
@@ -104,7 +106,9 @@ class Planner:
         taught = own in self._functions or own.startswith(plain_macros.OWN)
         return f"temp.main.{own}" if taught else f"system.main.{own}"
 
-    def plan(self, name: str, asking: str, place: list[str], parts: list[list[str | None]], probed: str) -> str:
+    def plan(
+        self, name: str, asking: str, place: list[str], parts: list[list[str | None]], probed: str
+    ) -> str:
         """The statement for a call, from the texts of its arguments."""
         if getattr(self._thread, "teaching", False):
             return "SELECT NULL"  # DuckDB 1.4 binds the body of a macro when it is made
@@ -112,7 +116,9 @@ class Planner:
         texts = [text for part in parts for text in part][: 2 * len(function.parameters)]
         with self._trip() as trip:
             question = ("plan", name, asking, *place, *texts, probed)
-            return trip.once(question, lambda: self._planned(trip, function, asking, place, texts, probed))
+            return trip.once(
+                question, lambda: self._planned(trip, function, asking, place, texts, probed)
+            )
 
     @contextlib.contextmanager
     def _trip(self) -> Iterator[Trip]:
@@ -128,7 +134,13 @@ class Planner:
             self._thread.trip = None
 
     def _planned(
-        self, trip: Trip, function: Function, asking: str, place: list[str], texts: list[str | None], probed: str
+        self,
+        trip: Trip,
+        function: Function,
+        asking: str,
+        place: list[str],
+        texts: list[str | None],
+        probed: str,
     ) -> str:
         cursor = self._cursor(asking)
         reading = (asking, weakref.ref(cursor))
@@ -168,7 +180,9 @@ class Planner:
         reference = self._connections.get(asking)
         con = reference() if reference else None
         if con is None:
-            raise PpduckError("ppduck: the connection of this query is gone; keep it, or call ppduck.load on another.")
+            raise PpduckError(
+                "ppduck: the connection of this query is gone; keep it, or call ppduck.load on another."
+            )
         cursor = con.cursor()
         # Names in SQL shall not find ppduck's own variables. Where the configuration is locked they may go on looking.
         with contextlib.suppress(duckdb.Error):
@@ -191,6 +205,8 @@ class Planner:
     ) -> None:
         self._registered.append(function)
         self._udfs.add(name)
-        create: Any = con.create_function  # its stubs know the types and options only as enumerations
+        create: Any = (
+            con.create_function
+        )  # its stubs know the types and options only as enumerations
         options = {"null_handling": "special"} | options
         create(whole_name, function, [type_(each) for each in takes], type_(gives), **options)

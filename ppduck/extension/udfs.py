@@ -28,7 +28,9 @@ _ARROW = {
 }
 
 
-def callable_by_duckdb(udf: Udf, speaker: Speaker, noise: Callable[[], KeyedNoise]) -> Callable[..., Any]:
+def callable_by_duckdb(
+    udf: Udf, speaker: Speaker, noise: Callable[[], KeyedNoise]
+) -> Callable[..., Any]:
     """The function that DuckDB is to call, as an Arrow function."""
     if udf.told is not None:
         return _told(udf, speaker)

@@ -42,7 +42,11 @@ class Hidden:
 
     @property
     def rules(self) -> list[str]:
-        asked = {GROUP_RISK: self.generalised, UNGENERALISED: self.generalised, ATTRIBUTE_RISK: self.anatomized}
+        asked = {
+            GROUP_RISK: self.generalised,
+            UNGENERALISED: self.generalised,
+            ATTRIBUTE_RISK: self.anatomized,
+        }
         return [rule for rule, columns in asked.items() if columns]
 
     def value(self, rule: str) -> sql.Expr:
@@ -57,7 +61,9 @@ class Hidden:
         """Categories of conf, too, make a group smaller."""
         group = [_after(place) for place in self.generalised.values()]
         group += [sql.column(f"_pp_b{j}") for j in range(len(self.columns.categories))]
-        sizes = sql.query([sql.named(aggregates.rows(), "_pp_size")], sql.table(SHARED), group=group)
+        sizes = sql.query(
+            [sql.named(aggregates.rows(), "_pp_size")], sql.table(SHARED), group=group
+        )
         risk = sql.double(sql.number(1.0)) / sql.call("min", sql.column("_pp_size"))
         return sql.query([sql.named(risk, "value")], sql.derived(sizes, "_pp_sizes"))
 
@@ -66,7 +72,9 @@ class Hidden:
         for place in self.generalised.values():
             before, after = _before(place), _after(place)
             both = sql.call("count", before).eq(sql.call("count", after))
-            shares.append(sql.cases((both, sql.call("avg", sql.cast(sql.equal(after, before), "INTEGER")))))
+            shares.append(
+                sql.cases((both, sql.call("avg", sql.cast(sql.equal(after, before), "INTEGER"))))
+            )
         known = sql.present(shares)
         assert known is not None
         largest = sql.call("greatest", *(share.copy() for share in shares))
@@ -77,13 +85,18 @@ class Hidden:
         for place in self.anatomized.values():
             value, group, size = _before(place), _after(place), sql.column("_pp_size")
             counted = {"_pp_group": group, "_pp_value": value, "_pp_size": aggregates.rows()}
-            sizes = sql.derived(sql.query(named(counted), sql.table(SHARED), group=[group, value]), "_pp_sizes")
+            sizes = sql.derived(
+                sql.query(named(counted), sql.table(SHARED), group=[group, value]), "_pp_sizes"
+            )
             shares = {
                 "_pp_share": sql.call("max", size) / sql.call("sum", size.copy()),
                 "_pp_known": sql.call("count", sql.column("_pp_value")).eq(aggregates.rows()),
             }
             largest.append(sql.query(named(shares), sizes, group=[sql.column("_pp_group")]))
-        known, share = sql.call("bool_and", sql.column("_pp_known")), sql.call("max", sql.column("_pp_share"))
+        known, share = (
+            sql.call("bool_and", sql.column("_pp_known")),
+            sql.call("max", sql.column("_pp_share")),
+        )
         every = sql.derived(sql.union_all(largest), "_pp_shares")
         return sql.query([sql.named(sql.cases((known, share)), "value")], every)
 
@@ -96,7 +109,12 @@ def hidden_in(columns: Compared, conf: Sequence[str]) -> Hidden:
         before, after = columns.original.find(name), columns.masked.find(name)
         if before is not None and after is None and group is not None:
             found.anatomized[before.name] = columns.carry(before, group)
-        elif before is not None and after is not None and after.type == "VARCHAR" and not before.is_category:
+        elif (
+            before is not None
+            and after is not None
+            and after.type == "VARCHAR"
+            and not before.is_category
+        ):
             found.generalised[after.name] = columns.carry(before, after)
     return found
 

@@ -27,23 +27,33 @@ def plan(catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
     statement.step("_pp_found", release_check.checked(NAME, catalog, call), materialized=False)
     passed, failed = sql.column("passed"), sql.column("passed").not_()
     judged = {
-        "_pp_list": sql.call("list", sql.struct({result.name: sql.column(result.name) for result in RESULTS})),
+        "_pp_list": sql.call(
+            "list", sql.struct({result.name: sql.column(result.name) for result in RESULTS})
+        ),
         "_pp_asked": aggregates.rows(),
         "_pp_kept": sql.only(aggregates.rows(), passed),
         "_pp_failed": sql.only(sql.call("string_agg", _failure(), sql.text("; ")), failed),
     }
-    statement.step("_pp_judged", sql.query(named(judged), sql.table("_pp_found")), materialized=False)
+    statement.step(
+        "_pp_judged", sql.query(named(judged), sql.table("_pp_found")), materialized=False
+    )
     asked, kept = sql.column("_pp_asked"), sql.column("_pp_kept")
     all_kept = (asked > sql.number(0)) & kept.eq(asked)
-    rows = sql.cases((all_kept, sql.column("_pp_list")), otherwise=sql.call("error", _message(call)))
+    rows = sql.cases(
+        (all_kept, sql.column("_pp_list")), otherwise=sql.call("error", _message(call))
+    )
     each = sql.query([sql.named(sql.call("unnest", rows), "_pp_rule")], sql.table("_pp_judged"))
-    own = [sql.named(sql.part(sql.column("_pp_rule"), result.name), result.name) for result in RESULTS]
+    own = [
+        sql.named(sql.part(sql.column("_pp_rule"), result.name), result.name) for result in RESULTS
+    ]
     return statement.query(sql.query(own, sql.derived(each, "_pp_rules")))
 
 
 def _failure() -> sql.Expr:
     """A rule that failed, in words; its value is a figure of the whole table, and tells of nobody."""
-    value, most = (sql.call("printf", sql.text("%.10g"), sql.column(name)) for name in ("value", "at_most"))
+    value, most = (
+        sql.call("printf", sql.text("%.10g"), sql.column(name)) for name in ("value", "at_most")
+    )
     above = sql.call("concat", sql.text(" is "), value, sql.text(", above its limit of "), most)
     unknown = sql.call("concat", sql.text(" could not be measured, limit "), most.copy())
     known = sql.call("isfinite", sql.column("value"))

@@ -48,9 +48,15 @@ from ppduck.values import folded
 NAME = "release_check"
 RESULTS = (
     Result("rule", "VARCHAR", "the rule"),
-    Result("passed", "BOOLEAN", "whether its value is at most its limit; false where there is no value"),
+    Result(
+        "passed", "BOOLEAN", "whether its value is at most its limit; false where there is no value"
+    ),
     Result("value", "DOUBLE", "the figure of a column or of the table that exceeds its limit most"),
-    Result("at_most", "DOUBLE", "the limit: what is given, what is the rule's own, or what chance allows"),
+    Result(
+        "at_most",
+        "DOUBLE",
+        "the limit: what is given, what is the rule's own, or what chance allows",
+    ),
     Result("meaning", "VARCHAR", "the figure in words, and the function that it is of"),
 )
 
@@ -110,13 +116,19 @@ def checked(name: str, catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
         how = RULES[rule]
         step = "_".join(["_pp", function.name, how.of, *how.more.values()])
         if not statement.has(step):  # two rules may be figures of one function
-            statement.step(step, _figures(statement, columns, call, how, function), materialized=True)
+            statement.step(
+                step, _figures(statement, columns, call, how, function), materialized=True
+            )
         rows.append(_row(list(limits).index(rule), rule, limits[rule], step))
     return _judged(statement, [*rows, *_hidden_rows(hidden, limits)])
 
 
 def _figures(
-    statement: sql.Statement, columns: Compared, call: ReleaseCheckCall, how: Rule, function: Function
+    statement: sql.Statement,
+    columns: Compared,
+    call: ReleaseCheckCall,
+    how: Rule,
+    function: Function,
 ) -> sql.Expr:
     """The rows of a function, over the pairs that all of them share; of one that matches none, by itself."""
     numbers = columns.numbers if how.of != "categories" else []
@@ -145,7 +157,11 @@ def _hidden_rows(hidden: _groups.Hidden, limits: dict[str, Limit]) -> list[sql.E
     for place, rule in enumerate(hidden.rules, start=len(RULES) + 1):
         limit = limits.get(rule, Limit(_groups.LIMITS[rule])).allows(None)
         columns = _columns(place, rule, limit, sql.column("value"), _groups.MEANINGS[rule])
-        rows.append(sql.query(columns, sql.derived(hidden.value(rule), "_pp_hidden").cross(sql.table(CHECK))))
+        rows.append(
+            sql.query(
+                columns, sql.derived(hidden.value(rule), "_pp_hidden").cross(sql.table(CHECK))
+            )
+        )
     return rows
 
 
@@ -188,7 +204,9 @@ def _read(faults: Faults, given: dict[str, Any]) -> dict[str, Limit]:
             by_chance = limit is None and rule is not None and rule.chance is not None
             limits[name] = Limit(None if by_chance else read(limit))
         except MisreadError as misread:
-            faults.add(f"the limit of rule {quoted(name)} {misread}, got {'NULL' if limit is None else limit}.")
+            faults.add(
+                f"the limit of rule {quoted(name)} {misread}, got {'NULL' if limit is None else limit}."
+            )
     return limits
 
 
@@ -200,7 +218,13 @@ def _left_out(limits: dict[str, Limit]) -> sql.Expr:
     share = sql.query([sql.named(lacking / pairs, "_pp_share")], sql.table(PIECES))
     place = list(limits).index(LEFT_OUT) if limit else len(RULES)
     return sql.query(
-        _columns(place, LEFT_OUT, (limit or Limit(0.0)).allows(None), sql.column("_pp_share"), LEFT_OUT_MEANING),
+        _columns(
+            place,
+            LEFT_OUT,
+            (limit or Limit(0.0)).allows(None),
+            sql.column("_pp_share"),
+            LEFT_OUT_MEANING,
+        ),
         sql.derived(share, "_pp_left_out").cross(sql.table(CHECK)),
         where=None if limit else sql.column("_pp_share") > sql.number(0),
     )
@@ -221,7 +245,9 @@ def _row(place: int, rule: str, limit: Limit, step: str) -> sql.Expr:
     return sql.query(columns, sql.table(step), where=where)
 
 
-def _columns(place: int, rule: str, limit: sql.Expr, value: sql.Expr, meaning: str) -> list[sql.Expr]:
+def _columns(
+    place: int, rule: str, limit: sql.Expr, value: sql.Expr, meaning: str
+) -> list[sql.Expr]:
     return named(
         {
             "_pp_place": sql.number(place),

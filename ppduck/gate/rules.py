@@ -25,7 +25,9 @@ class Rule:
     where: tuple[str, str] | None = None  # a column of theirs, and what it must be
     more: Mapping[str, str] = field(default_factory=dict)
     chance: sql.Expr | None = None  # what the function itself allows, where it knows
-    of: str = "numbers"  # which columns of conf it is of: all of them, the numbers, or the categories
+    of: str = (
+        "numbers"  # which columns of conf it is of: all of them, the numbers, or the categories
+    )
     most: float = 1.0  # the largest limit that makes sense: 1 for a share
 
     @property
@@ -55,7 +57,9 @@ class Limit:
 
 
 def _linkage(method: str, meaning: str) -> Rule:
-    return Rule("record_linkage", sql.column("linked_share"), meaning, more={"method": method}, of="all")
+    return Rule(
+        "record_linkage", sql.column("linked_share"), meaning, more={"method": method}, of="all"
+    )
 
 
 # What dealing out masked values at random gives, and how far two such shares may differ once in a thousand times.
@@ -78,7 +82,9 @@ RULES = {
         of="all",
     ),
     "mahalanobis": _linkage("mahalanobis", f"{NEAREST} by Mahalanobis distance"),
-    "probabilistic": _linkage("probabilistic", "share of masked records that are most likely their own original's"),
+    "probabilistic": _linkage(
+        "probabilistic", "share of masked records that are most likely their own original's"
+    ),
     "cc_gain": Rule(
         "canonical_security",
         VALUE,
@@ -117,7 +123,11 @@ RULES = {
         more={"model": "kernel"},
         chance=TOLERANCE,
     ),
-    "r2": Rule("value_disclosure", sql.column("r2_sy"), "R² of a conf column by nonconf and the release, the largest"),
+    "r2": Rule(
+        "value_disclosure",
+        sql.column("r2_sy"),
+        "R² of a conf column by nonconf and the release, the largest",
+    ),
     "interval": Rule(
         "interval_disclosure",
         SHARE,

@@ -84,7 +84,9 @@ def assert_release(
     ...     print(refused)
     assert_release on "t": "t" fails 1 of 1 rules and must not be released: linkage is 1, above its limit of 0.05.
     """
-    found = release_verdict(con, original, release, conf=conf, key=key, nonconf=nonconf, limits=limits)
+    found = release_verdict(
+        con, original, release, conf=conf, key=key, nonconf=nonconf, limits=limits
+    )
     if verdict is not None:
         _write(Path(verdict), found)
     if not found["passed"]:
@@ -128,12 +130,17 @@ def release_verdict(
     given: dict[str, Any] = {"original": original, "release": release, "conf": _names(conf)}
     given |= {"nonconf": None if nonconf is None else _names(nonconf), "key": _names(key)}
     asked = given | {"limits": limits}
-    arguments = ", ".join(f"{name} := {_literal(value)}" for name, value in asked.items() if value is not None)
+    arguments = ", ".join(
+        f"{name} := {_literal(value)}" for name, value in asked.items() if value is not None
+    )
     found = con.execute(
         f'SELECT "rule", "passed", "value", "at_most", "meaning" FROM temp.main.{release_check.NAME}({arguments})'
     )
     names = ("rule", "passed", "value", "at_most", "meaning")
-    rules = [{name: _plain(value) for name, value in zip(names, row, strict=True)} for row in found.fetchall()]
+    rules = [
+        {name: _plain(value) for name, value in zip(names, row, strict=True)}
+        for row in found.fetchall()
+    ]
     [(engine,)] = con.execute("SELECT system.main.version()").fetchall()
     return {
         "passed": bool(rules) and all(rule["passed"] for rule in rules),
@@ -166,7 +173,13 @@ def _literal(value: Any) -> str:
         if not value:
             return "MAP {}"  # DuckDB 1.4 knows no empty struct
         # A struct, in which one value's type does not touch another's.
-        return "{" + ", ".join(f"{_literal(str(name))}: {_literal(limit)}" for name, limit in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(
+                f"{_literal(str(name))}: {_literal(limit)}" for name, limit in value.items()
+            )
+            + "}"
+        )
     if isinstance(value, list):
         return "[" + ", ".join(map(_literal, value)) + "]"
     if isinstance(value, bool):

@@ -28,7 +28,9 @@ def plan(catalog: Catalog, given: dict[str, Any]) -> sql.Expr:
 def _mask(name: str) -> Function:
     known = masks()
     if name not in known:
-        raise Faults(NAME).refuse(f"there is no mask {name!r}.{near_miss(name, known)} Masks: {listed(known)}.")
+        raise Faults(NAME).refuse(
+            f"there is no mask {name!r}.{near_miss(name, known)} Masks: {listed(known)}."
+        )
     return known[name]
 
 
@@ -66,17 +68,27 @@ def _parameters() -> tuple[Parameter, ...]:
                 docs.setdefault(parameter.name, {})[parameter.doc] = None
     mask = Parameter("mask", arguments.words, "the name of a mask, such as 'egadp_mask'")
     table = replace(TABLE, name="tbl")
-    return (mask, table, *(Parameter(name, _as_it_is, _either(own), "NULL") for name, own in docs.items()))
+    return (
+        mask,
+        table,
+        *(Parameter(name, _as_it_is, _either(own), "NULL") for name, own in docs.items()),
+    )
 
 
 def _either(docs: Iterable[str]) -> str:
     """What a parameter means, all of it: p is a probability for one mask, and a share of the ranks for another."""
     every = list(docs)
-    return "; or ".join(doc for doc in every if not any(other != doc and other.startswith(doc) for other in every))
+    return "; or ".join(
+        doc for doc in every if not any(other != doc and other.startswith(doc) for other in every)
+    )
 
 
 RESULTS = (
-    Result("column_name", "VARCHAR", "a column of the table, or what the noise goes by; NULL for what holds of all"),
+    Result(
+        "column_name",
+        "VARCHAR",
+        "a column of the table, or what the noise goes by; NULL for what holds of all",
+    ),
     Result("role", "VARCHAR", "what it is to the mask, or whether something is guaranteed"),
     Result("note", "VARCHAR", "what becomes of it, or what is guaranteed"),
 )

@@ -15,22 +15,32 @@ from ppduck.query.text_rows import text_rows
 NAME = "ppduck_help"
 REQUIRED = "required"
 RESULTS = (
-    Result("section", "VARCHAR", "what is told: signature, summary, parameter, result, guarantee, reference, example"),
+    Result(
+        "section",
+        "VARCHAR",
+        "what is told: signature, summary, parameter, result, guarantee, reference, example",
+    ),
     Result("name", "VARCHAR", "of the function, the parameter or the column of the result"),
     Result("description", "VARCHAR", "what there is to know"),
     Result("default_value", "VARCHAR", "of a parameter, or that it is required"),
-    Result("takes", "VARCHAR", "which values a parameter takes; of a column of the result, its type"),
+    Result(
+        "takes", "VARCHAR", "which values a parameter takes; of a column of the result, its type"
+    ),
 )
 Row = tuple[str, str | None, str, str | None, str | None]
 
 
 @parameters
 class HelpCall(Call):
-    name: str | None = parameter(arguments.words, "the name of a function; without it, all of them are listed", None)
+    name: str | None = parameter(
+        arguments.words, "the name of a function; without it, all of them are listed", None
+    )
 
 
 def plan(catalog: Catalog, call: HelpCall) -> sql.Expr:
-    return text_rows([each.name for each in RESULTS], overview() if call.name is None else rows(call.name))
+    return text_rows(
+        [each.name for each in RESULTS], overview() if call.name is None else rows(call.name)
+    )
 
 
 def overview() -> list[Row]:
@@ -52,7 +62,13 @@ def _rows(function: Function) -> Iterator[Row]:
     yield "signature", function.name, function.signature, None, None
     yield "summary", function.name, function.summary, None, None
     for each in function.parameters:
-        yield "parameter", each.name, each.doc, REQUIRED if each.default is None else each.default, each.takes
+        yield (
+            "parameter",
+            each.name,
+            each.doc,
+            REQUIRED if each.default is None else each.default,
+            each.takes,
+        )
     for result in function.results:
         meaning = f"{result.meaning}; only {result.when}" if result.when else result.meaning
         yield "result", result.name, meaning, None, result.type

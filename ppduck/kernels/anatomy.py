@@ -109,7 +109,8 @@ class _Table:
         self.queue = np.roll(self.queue, -(more * wanted % size))
         numbers = np.arange(self.dealt, self.dealt + groups)
         self._take(
-            [np.repeat(self.heads, groups), in_turn], [np.tile(numbers, self.heads.size), numbers.repeat(wanted)]
+            [np.repeat(self.heads, groups), in_turn],
+            [np.tile(numbers, self.heads.size), numbers.repeat(wanted)],
         )
         self.dealt += groups
 

@@ -73,7 +73,12 @@ class _Binary:
     """The cells and margins of a 2×2 table by the names that the formulas use."""
 
     def __init__(self, x: Table) -> None:
-        self.p00, self.p01, self.p10, self.p11 = x[..., 0, 0], x[..., 0, 1], x[..., 1, 0], x[..., 1, 1]
+        self.p00, self.p01, self.p10, self.p11 = (
+            x[..., 0, 0],
+            x[..., 0, 1],
+            x[..., 1, 0],
+            x[..., 1, 1],
+        )
         self.a0, self.a1 = self.p00 + self.p01, self.p10 + self.p11
         self.b0, self.b1 = self.p00 + self.p10, self.p01 + self.p11
         self.agree, self.by_chance = self.p00 + self.p11, self.a1 * self.b1 + self.a0 * self.b0
@@ -84,7 +89,10 @@ def _binary(formula: Callable[[_Binary, float], Table]) -> Measure:
 
 
 def _j_measure(t: _Binary, n: float) -> Table:
-    return np.asarray(t.p11 * (_log(t.p11) - _log(t.a1) - _log(t.b1)) + t.p10 * (_log(t.p10) - _log(t.a1) - _log(t.b0)))
+    return np.asarray(
+        t.p11 * (_log(t.p11) - _log(t.a1) - _log(t.b1))
+        + t.p10 * (_log(t.p10) - _log(t.a1) - _log(t.b0))
+    )
 
 
 ANY_SIZE: Mapping[str, Measure] = {
@@ -99,7 +107,11 @@ ANY_SIZE: Mapping[str, Measure] = {
 RATIOS: Mapping[str, tuple[Measure, Measure]] = {
     name: (_binary(above), _binary(below))
     for name, above, below in [
-        ("phi", lambda t, n: t.p11 * t.p00 - t.p01 * t.p10, lambda t, n: np.sqrt(t.a1 * t.b1 * t.a0 * t.b0)),
+        (
+            "phi",
+            lambda t, n: t.p11 * t.p00 - t.p01 * t.p10,
+            lambda t, n: np.sqrt(t.a1 * t.b1 * t.a0 * t.b0),
+        ),
         ("odds_ratio", lambda t, n: t.p11 * t.p00, lambda t, n: t.p10 * t.p01),
         ("jaccard", lambda t, n: t.p11, lambda t, n: t.a1 + t.b1 - t.p11),
         (
@@ -140,7 +152,10 @@ TWO_BY_TWO: Mapping[str, Measure] = {
 def measures_for(shape: tuple[int, ...]) -> dict[str, Measure]:
     """Which measures a table of this shape has; beyond two columns only tests of mutual independence."""
     if len(shape) > 2:
-        return {"chi2": _mutual(len(shape), likelihood=False), "g2": _mutual(len(shape), likelihood=True)}
+        return {
+            "chi2": _mutual(len(shape), likelihood=False),
+            "g2": _mutual(len(shape), likelihood=True),
+        }
     return {**ANY_SIZE, **TWO_BY_TWO} if shape == (2, 2) else dict(ANY_SIZE)
 
 
@@ -151,7 +166,9 @@ def _mutual(axes: int, *, likelihood: bool) -> Measure:
     def measure(x: Table, n: float) -> Table:
         expected: Table = np.ones((1,) * axes)
         for axis in last:
-            expected = expected * x.sum(axis=tuple(other for other in last if other != axis), keepdims=True)
+            expected = expected * x.sum(
+                axis=tuple(other for other in last if other != axis), keepdims=True
+            )
         if likelihood:
             return np.asarray(2 * n * (x * (_log(x) - _log(expected))).sum(axis=last))
         return np.asarray(n * ((x - expected) ** 2 / expected).sum(axis=last))

@@ -33,7 +33,10 @@ FEW = "a cell of the published table has fewer than 5 rows, too few for the norm
 # What values a measure can have; residuals, χ² and G² know no upper limit.
 _DOMAINS: Mapping[str, tuple[float, float]] = {
     **dict.fromkeys(("odds_ratio", "interest", "conviction", "collective_strength"), (0.0, np.inf)),
-    **dict.fromkeys(("jaccard", "cosine", "laplace", "cramers_v", "mutual_information", "uncertainty"), (0.0, 1.0)),
+    **dict.fromkeys(
+        ("jaccard", "cosine", "laplace", "cramers_v", "mutual_information", "uncertainty"),
+        (0.0, 1.0),
+    ),
     **dict.fromkeys(("chi2", "g2", "j_measure"), (0.0, np.inf)),
     **dict.fromkeys(("phi", "kappa", "risk_difference", "added_value"), (-1.0, 1.0)),
     "concentration": (0.0, 1.0),
@@ -56,7 +59,14 @@ class Ranges:
     why: npt.NDArray[np.object_]  # str, or None where there is a range
 
 
-def ranges(name: str, tables: Array, covariances: Array, n: float, reach: float, fewest: Array | None = None) -> Ranges:
+def ranges(
+    name: str,
+    tables: Array,
+    covariances: Array,
+    n: float,
+    reach: float,
+    fewest: Array | None = None,
+) -> Ranges:
     """The range of a measure from unbiased tables (draws, …) and the covariances of their cells (draws, k, k).
 
     ``fewest`` is how many rows the smallest cell of each published table has; not said where nothing is left to chance.
@@ -110,12 +120,17 @@ def _of_odds_ratio(tables: Array, covariances: Array, n: float, reach: float) ->
     width = reach * np.sqrt(np.maximum(_product(slope, covariances, slope), 0.0)) / value
     positive = np.all(cells > 0, axis=1)
     lower, upper = (np.where(positive, value * np.exp(sign * width), np.nan) for sign in (-1, 1))
-    clear = np.all(cells > _CLEAR * np.sqrt(np.maximum(np.einsum("bii->bi", covariances), 0.0)), axis=1)
+    clear = np.all(
+        cells > _CLEAR * np.sqrt(np.maximum(np.einsum("bii->bi", covariances), 0.0)), axis=1
+    )
     found = _of_products(cells, covariances, reach)
     # fmin and fmax leave out the end that is NaN.
     lower, upper = (
         np.where(clear, end, joined)
-        for end, joined in ((lower, np.fmin(lower, found.lower)), (upper, np.fmax(upper, found.upper)))
+        for end, joined in (
+            (lower, np.fmin(lower, found.lower)),
+            (upper, np.fmax(upper, found.upper)),
+        )
     )
     missing = np.isnan(lower) | np.isnan(upper)
     lower, upper = (np.where(missing, np.nan, end) for end in (lower, upper))
@@ -136,7 +151,10 @@ def _of_products(cells: Array, covariances: Array, reach: float) -> Ranges:
         """The covariance of two products. Its second-order term counts four times, which simulation asks for: where it
         matters, slopes are estimated badly and products have heavy tails."""
         (i, j), (k, m) = factors[one], factors[other]
-        second = covariances[:, i, k] * covariances[:, j, m] + covariances[:, i, m] * covariances[:, j, k]
+        second = (
+            covariances[:, i, k] * covariances[:, j, m]
+            + covariances[:, i, m] * covariances[:, j, k]
+        )
         return _product(slopes[one], covariances, slopes[other]) + 4 * second
 
     return _quotient("odds_ratio", above, below, (shared(0, 0), shared(0, 1), shared(1, 1)), reach)
@@ -151,7 +169,9 @@ def _fieller(name: str, tables: Array, covariances: Array, n: float, reach: floa
     return _quotient(name, a, b, (var_a, both, var_b), reach)
 
 
-def _quotient(name: str, a: Array, b: Array, spread: tuple[Array, Array, Array], reach: float) -> Ranges:
+def _quotient(
+    name: str, a: Array, b: Array, spread: tuple[Array, Array, Array], reach: float
+) -> Ranges:
     """θ = A/B + δ with δ²(B² − z² var B) + 2 z² δ cov(A − θ̂B, B) ≤ z² var(A − θ̂B).
 
     ``spread`` is var A, cov(A, B), var B.
@@ -186,7 +206,9 @@ def _score(name: str, tables: Array, covariances: Array, n: float, reach: float)
     bias, floor = np.trace(spread, axis1=1, axis2=2), 2 * np.einsum("bij,bji->b", spread, spread)
     growth = np.maximum(_product(slope, covariances, slope), 0.0) / value
     # At independence itself that is 0/0; its mean over the ways to get there is 4 tr((GΣ)²)/tr(GΣ).
-    growth = np.where(value > _AT_INDEPENDENCE * bias, growth, np.where(bias > 0, 2 * floor / bias, 0.0))
+    growth = np.where(
+        value > _AT_INDEPENDENCE * bias, growth, np.where(bias > 0, 2 * floor / bias, 0.0)
+    )
     half = value - bias + reach**2 * growth / 2
     root = np.sqrt(np.maximum(half**2 - (value - bias) ** 2 + reach**2 * floor, 0.0))
     lower, upper = np.maximum(half - root, 0.0), np.maximum(half + root, 0.0)
@@ -208,7 +230,10 @@ def _v_squared(x: Table, n: float) -> Table:
 def _near_independence(name: str, tables: Array, n: float) -> tuple[Array, Array]:
     """M and w: near independence a measure is Σ w (Me)², Me being the deviation from the product of the margins."""
     axes = tuple(range(1, tables.ndim))
-    margins = [tables.sum(axis=tuple(other for other in axes if other != axis), keepdims=True) for axis in axes]
+    margins = [
+        tables.sum(axis=tuple(other for other in axes if other != axis), keepdims=True)
+        for axis in axes
+    ]
     product: Array = np.ones(1)
     for margin in margins:
         product = product * margin
@@ -222,13 +247,17 @@ def _near_independence(name: str, tables: Array, n: float) -> tuple[Array, Array
     return tangent, _WEIGHTS[name](tables, product, n)
 
 
-def _of_information(scale: Callable[[Array, float], Array]) -> Callable[[Array, Array, float], Array]:
+def _of_information(
+    scale: Callable[[Array, float], Array],
+) -> Callable[[Array, Array, float], Array]:
     """Σ π ln(π/π₀) is half of Σ (π − π₀)²/π₀ near independence."""
     return lambda x, product, n: np.asarray(scale(x, n) / (2 * product))
 
 
 def _entropy(axis: int) -> Callable[[Array, float], Array]:
-    return lambda x, n: np.real(1 / association.entropy(x.sum(axis=axis, keepdims=True)))[:, None, None]
+    return lambda x, n: np.real(1 / association.entropy(x.sum(axis=axis, keepdims=True)))[
+        :, None, None
+    ]
 
 
 def _only_presence(x: Array, product: Array, n: float) -> Array:

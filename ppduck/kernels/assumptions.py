@@ -72,7 +72,13 @@ def _spread_check(s: Array, u: Array, r: Array, column: int) -> Check:
         return _untested(name, (column,))
     # Under constant variance R² is freedom / n on average: that much is no effect.
     return _judged(
-        name, (column,), "Breusch-Pagan", total, stats.chi2.sf(total, freedom), (total - freedom) / n, SPREAD
+        name,
+        (column,),
+        "Breusch-Pagan",
+        total,
+        stats.chi2.sf(total, freedom),
+        (total - freedom) / n,
+        SPREAD,
     )
 
 
@@ -116,9 +122,17 @@ def _pair_check(first: Array, second: Array, columns: tuple[int, int]) -> Check:
         effect = (follows - freedom) / len(a)
         p_follows = float(stats.chi2.sf(follows, freedom))
         # Two looks at the same pair, so each p-value counts twice (Bonferroni).
-        curve = _judged(name, columns, "curve beyond the line, F", bend, min(1.0, 2 * p_bend), share, PATTERN)
+        curve = _judged(
+            name, columns, "curve beyond the line, F", bend, min(1.0, 2 * p_bend), share, PATTERN
+        )
         spread = _judged(
-            name, columns, "common spread, Breusch-Pagan", follows, min(1.0, 2 * p_follows), effect, SPREAD
+            name,
+            columns,
+            "common spread, Breusch-Pagan",
+            follows,
+            min(1.0, 2 * p_follows),
+            effect,
+            SPREAD,
         )
         # With few rows the share itself is uncertain, by about 1/√n.
         if curve.suspected and share >= STRONG + 1.5 / np.sqrt(len(a)):
@@ -141,7 +155,11 @@ def _bend(first: Array, second: Array) -> tuple[float, float, float]:
     if extra == 0 or curved >= 1:
         return 0.0, 1.0, 0.0
     statistic = (curved - straight) / extra * spare / (1 - curved)
-    return statistic, float(stats.f.sf(statistic, extra, spare)), curved - straight - extra * (1 - curved) / spare
+    return (
+        statistic,
+        float(stats.f.sf(statistic, extra, spare)),
+        curved - straight - extra * (1 - curved) / spare,
+    )
 
 
 def single_valued(s: Array, u: Array, r: Array) -> list[Check]:
@@ -201,7 +219,9 @@ def _unrounded(x: Array) -> Array:
     """x with its ties spread evenly over the way to the neighbouring values: rounding makes no humps."""
     scale = float(np.max(np.abs(x))) or 1.0
     # x comes as u + r and carries their rounding error: values that near are ties.
-    values, place, counts = np.unique(np.round(x / scale, 10), return_inverse=True, return_counts=True)
+    values, place, counts = np.unique(
+        np.round(x / scale, 10), return_inverse=True, return_counts=True
+    )
     if len(values) == 1:
         return x
     gaps = np.diff(values)
@@ -221,15 +241,29 @@ def _left(r: Array, u: Array | None = None) -> bool:
 
 
 def _untested(name: str, columns: tuple[int, ...]) -> Check:
-    return Check(name, columns, 0.0, None, False, "not tested: too few rows, or no residual that varies")
+    return Check(
+        name, columns, 0.0, None, False, "not tested: too few rows, or no residual that varies"
+    )
 
 
 def _judged(
-    name: str, columns: tuple[int, ...], what: str, statistic: float, p: float, effect: float, limit: float
+    name: str,
+    columns: tuple[int, ...],
+    what: str,
+    statistic: float,
+    p: float,
+    effect: float,
+    limit: float,
 ) -> Check:
     """Suspected where both the p-value and the effect say so; the sentence tells which did not."""
     suspected = bool(p < LEVEL and effect >= limit)
-    verdict = "violation suspected" if suspected else "too small to matter" if p < LEVEL else "no sign against it"
+    verdict = (
+        "violation suspected"
+        if suspected
+        else "too small to matter"
+        if p < LEVEL
+        else "no sign against it"
+    )
     chance = f"p = {p:.2f}" if p >= 0.01 else f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
     figure = f"{statistic:.3g}" if statistic < 1000 else f"{statistic:.0f}"
     text = f"{what} {figure}, {chance}, effect {max(effect, 0.0):.2f}: {verdict}"

@@ -80,7 +80,9 @@ def calibrated(
         s, x, v = rows[:, :p], rows[:, p : p + q], rows[:, p + q :]
         # The rows are masked as if they were all there is, so that their correlations are the targets exactly.
         own = Blocks.from_moments(Moments.of(rows), p, q)
-        s_ranks = _unit(np.where(True if scored is None else np.asarray(scored, dtype=bool), special.ndtr(s), s))
+        s_ranks = _unit(
+            np.where(True if scored is None else np.asarray(scored, dtype=bool), special.ndtr(s), s)
+        )
         x_ranks = np.sort(_unit(special.ndtr(x)), axis=0)
         best, least, step = target, np.inf, np.pi / 3
         for _ in range(rounds):

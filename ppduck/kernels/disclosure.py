@@ -77,8 +77,12 @@ class Population:
         found = []
         for k in wanted:
             step = step_of(self.shape[k])
-            moved = along_axes(self.shares, [step if i == k else matrix for i, matrix in enumerate(matrices)])
-            factors = [2 * (matrices[k] * step).T if i == k else square for i, square in enumerate(squares)]
+            moved = along_axes(
+                self.shares, [step if i == k else matrix for i, matrix in enumerate(matrices)]
+            )
+            factors = [
+                2 * (matrices[k] * step).T if i == k else square for i, square in enumerate(squares)
+            ]
             slope = along_axes(once, factors) - along_axes(moved * once**2, squares)
             found.append(np.asarray((self.shares * slope).ravel()[self.groups]))
         return found
@@ -112,12 +116,20 @@ class Population:
         own = self.sensitive[which]
         share = self._by_group(own)[own.group, own.level]
         least = [uniform(1 / d if free else 1.0, d) for free, d in zip(qi, self.shape, strict=True)]
-        return np.asarray(share * self.reconstruction(least)[own.group] * (share if sensitive else 1.0))
+        return np.asarray(
+            share * self.reconstruction(least)[own.group] * (share if sensitive else 1.0)
+        )
 
 
-def population_of(shape: Sequence[int], sizes: Sequence[int], places: Sequence[Indices], counts: Array) -> Population:
+def population_of(
+    shape: Sequence[int], sizes: Sequence[int], places: Sequence[Indices], counts: Array
+) -> Population:
     """From cells that occur: a place for each quasi-identifier and each sensitive attribute, and a count."""
-    known = np.ravel_multi_index(tuple(places[: len(shape)]), tuple(shape)) if shape else np.zeros(len(counts), int)
+    known = (
+        np.ravel_multi_index(tuple(places[: len(shape)]), tuple(shape))
+        if shape
+        else np.zeros(len(counts), int)
+    )
     groups, group = np.unique(known, return_inverse=True)
     sensitive = []
     for size, level in zip(sizes, places[len(shape) :], strict=True):

@@ -80,13 +80,19 @@ class FittedMoments:
     def of(cls, f_o: Array, f_m: Array) -> FittedMoments:
         """Of fitted values at hand."""
         if f_o.ndim != 1 or f_o.shape != f_m.shape:
-            raise ValueError(f"fitted values come in pairs, not in shapes {f_o.shape} and {f_m.shape}")
+            raise ValueError(
+                f"fitted values come in pairs, not in shapes {f_o.shape} and {f_m.shape}"
+            )
         _refuse_few(len(f_o))
         o, m, d = f_o - f_o.mean(), f_m - f_m.mean(), f_m - f_o
         mean_d, spare = float(d.mean()), len(d) - 1
         d = d - mean_d
-        var_o, var_m, var_d, cov_md = (float(a @ b) / spare for a, b in ((o, o), (m, m), (d, d), (m, d)))
-        return cls(len(d), float(f_o.mean()), float(f_m.mean()), mean_d, var_o, var_m, var_d, cov_md)
+        var_o, var_m, var_d, cov_md = (
+            float(a @ b) / spare for a, b in ((o, o), (m, m), (d, d), (m, d))
+        )
+        return cls(
+            len(d), float(f_o.mean()), float(f_m.mean()), mean_d, var_o, var_m, var_d, cov_md
+        )
 
     @property
     def cov(self) -> float:
@@ -114,7 +120,9 @@ def fitted_moments(
     """
     (a_o, b_o), (a_m, b_m) = original, masked
     a_d, b_d = a_m - a_o, b_m - b_o
-    mean_o, mean_m, mean_d = (float(a + mean_x @ b) for a, b in ((a_o, b_o), (a_m, b_m), (a_d, b_d)))
+    mean_o, mean_m, mean_d = (
+        float(a + mean_x @ b) for a, b in ((a_o, b_o), (a_m, b_m), (a_d, b_d))
+    )
     # Of nearly collinear predictors rounding can take a variance below zero.
     var_o, var_m, var_d = (max(float(b @ cov_x @ b), 0.0) for b in (b_o, b_m, b_d))
     return FittedMoments(n, mean_o, mean_m, mean_d, var_o, var_m, var_d, float(b_m @ cov_x @ b_d))
@@ -130,7 +138,9 @@ def corrected(alpha: float) -> float:
     return 1 - sqrt(1 - alpha)
 
 
-def parametric(moments: FittedMoments, region: float, alpha: float = 0.05, scale: str = "mean") -> list[Tested]:
+def parametric(
+    moments: FittedMoments, region: float, alpha: float = 0.05, scale: str = "mean"
+) -> list[Tested]:
     """Mean, intercept and slope by Student's t; residuals are taken as independent, normal, of one variance.
 
     Since f_o = f_m - d, the line of f_o on f_m has slope 1 - b and lies -a off at mean f_m, where a + b (f_m -
@@ -151,7 +161,9 @@ def parametric(moments: FittedMoments, region: float, alpha: float = 0.05, scale
     slope = moments.cov_md / moments.var_m
     left = max(moments.var_d - slope * moments.cov_md, 0.0) * (n - 1) / (n - 2)
     level = around(-moments.mean_d, sqrt(left / n), joint, n - 2)
-    return judge.verdicts(mean, level, around(-slope, sqrt(left / (n - 1) / moments.var_m), joint, n - 2))
+    return judge.verdicts(
+        mean, level, around(-slope, sqrt(left / (n - 1) / moments.var_m), joint, n - 2)
+    )
 
 
 def bootstrap(
@@ -172,12 +184,16 @@ def bootstrap(
     moments = FittedMoments.of(f_o, f_m)
     judge, joint = _Judge(moments, region, alpha, scale), corrected(alpha)
     if resamples * joint < 1:
-        raise ValueError(f"resamples must be at least {ceil(1 / joint)} for alpha {alpha}, not {resamples}")
+        raise ValueError(
+            f"resamples must be at least {ceil(1 / joint)} for alpha {alpha}, not {resamples}"
+        )
     m, d = f_m - moments.mean_m, f_m - f_o
     # Units near 1, so that squares neither overflow nor vanish.
     m_unit, d_unit = sqrt(moments.var_m) or 1.0, float(np.max(np.abs(d))) or 1.0
     m, d = m / m_unit, d / d_unit
-    mean_m, mean_d, mean_mm, mean_md = _resampled(np.column_stack([m, d, m * m, m * d]), resamples, seed).T
+    mean_m, mean_d, mean_mm, mean_md = _resampled(
+        np.column_stack([m, d, m * m, m * d]), resamples, seed
+    ).T
     spread = mean_mm - mean_m**2
     exists = (spread > 1e-12 * mean_mm) & moments.varies(moments.var_m)
     slope = np.where(exists, (mean_md - mean_m * mean_d) / np.where(exists, spread, 1.0), 0.0)
@@ -194,7 +210,9 @@ def bootstrap(
     height = within(-moments.mean_d, -level, joint)
     if not moments.varies(moments.var_m):
         return judge.verdicts(mean, height, None)
-    return judge.verdicts(mean, height, within(-moments.cov_md / moments.var_m, -slope, joint, beyond))
+    return judge.verdicts(
+        mean, height, within(-moments.cov_md / moments.var_m, -slope, joint, beyond)
+    )
 
 
 def _resampled(values: Array, resamples: int, seed: int) -> Array:
@@ -236,14 +254,20 @@ class _Judge:
         ]
         if slope is None:
             # Constant f_m has no slope. Beside the same constant f_o there is nothing it could have got wrong.
-            same = not self.moments.varies(self.moments.var_o) and all(test.passed for test in tested)
+            same = not self.moments.varies(self.moments.var_o) and all(
+                test.passed for test in tested
+            )
             slope = (0.0, 0.0, 0.0) if same else (nan, nan, nan)
         return [*tested, self._tested("slope", 1.0, slope, 1.0, 1.0, joint)]
 
-    def _tested(self, test: str, target: float, interval: Interval, base: float, size: float, alpha: float) -> Tested:
+    def _tested(
+        self, test: str, target: float, interval: Interval, base: float, size: float, alpha: float
+    ) -> Tested:
         far = max(abs(interval[1]), abs(interval[2]))
         # Differences that are rounding pass any region, even of a base that is 0; no others pass that, nor does NaN.
         known = base > ROUNDING * size and far < inf
         smallest = 0.0 if far <= ROUNDING * size else far / base if known else inf
         estimate, lower, upper = (target + deviation for deviation in interval)
-        return Tested(test, estimate, lower, upper, target, smallest, bool(smallest <= self.region), alpha)
+        return Tested(
+            test, estimate, lower, upper, target, smallest, bool(smallest <= self.region), alpha
+        )

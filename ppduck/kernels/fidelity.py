@@ -53,5 +53,7 @@ def uncertainties(table: Array) -> dict[tuple[int, int], float]:
     for one, two in combinations(range(table.ndim), 2):
         others = tuple(axis for axis in range(table.ndim) if axis not in (one, two))
         pair = np.maximum(table.sum(axis=others), 0.0)
-        found[one, two] = max(association.value(association.uncertainty, np.asarray(pair / pair.sum()), 1.0), 0.0)
+        found[one, two] = max(
+            association.value(association.uncertainty, np.asarray(pair / pair.sum()), 1.0), 0.0
+        )
     return found

@@ -51,7 +51,9 @@ def kept_association(matrix: Array, share: Array) -> float:
     joint = matrix[:, present] * share[present]
     published = joint.sum(axis=1)
     expected = np.outer(published, share[present])
-    total = float(np.divide(joint**2, expected, out=np.zeros_like(joint), where=expected > 0).sum()) - 1
+    total = (
+        float(np.divide(joint**2, expected, out=np.zeros_like(joint), where=expected > 0).sum()) - 1
+    )
     return total / max(int(present.sum()) - 1, 1)
 
 
@@ -75,7 +77,9 @@ def efficiency(table: Array, matrices: Sequence[Array]) -> float:
 def power_left(efficiency: float, df: int, level: float, power: float) -> float:
     """The power of a test at a level against what it would have found with the given power but for randomization."""
     limit = float(stats.chi2.isf(level, df))
-    needed = optimize.brentq(lambda amount: float(stats.ncx2.sf(limit, df, amount)) - power, 1e-9, 1e4)
+    needed = optimize.brentq(
+        lambda amount: float(stats.ncx2.sf(limit, df, amount)) - power, 1e-9, 1e4
+    )
     return float(stats.ncx2.sf(limit, df, needed * efficiency)) if efficiency > 0 else level
 
 

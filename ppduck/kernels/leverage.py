@@ -33,7 +33,9 @@ def leverage(blocks: Blocks, terms: list[int], row: Array) -> float:
     return float(1 / blocks.n + ((axes(blocks, terms)[:, : len(row)] @ row) ** 2).sum())
 
 
-def largest(blocks: Blocks, terms: list[int], low: Array, high: Array, categories: Sequence[list[int]] = ()) -> float:
+def largest(
+    blocks: Blocks, terms: list[int], low: Array, high: Array, categories: Sequence[list[int]] = ()
+) -> float:
     """What h is at most, if z - z̄ is between ``low`` and ``high`` in every column.
 
     In no row is more than one of the indicators of a category high: by the triangle inequality, the length of a is at
@@ -42,7 +44,9 @@ def largest(blocks: Blocks, terms: list[int], low: Array, high: Array, categorie
     weights = axes(blocks, terms)[:, : len(low)]
     indicators = {i for category in categories for i in category}
     others = [i for i in range(len(low)) if i not in indicators]
-    length = np.linalg.norm(np.abs(weights[:, others]) @ np.maximum(np.abs(low), np.abs(high))[others])
+    length = np.linalg.norm(
+        np.abs(weights[:, others]) @ np.maximum(np.abs(low), np.abs(high))[others]
+    )
     for category in categories:
         # A column for each level, one for the level that has no indicator, and one for a NULL that counts as average.
         levels = np.column_stack([low[category]] * (len(category) + 1) + [np.zeros(len(category))])

@@ -43,7 +43,9 @@ class Blocks:
         scale = np.ones(len(moments.mean))
         spread = moments.sd[: p + q]
         scale[: p + q] = np.where(spread > 0, spread, 1.0)
-        return cls(moments.n, p, q, moments.mean, scale, moments.covariance / np.outer(scale, scale))
+        return cls(
+            moments.n, p, q, moments.mean, scale, moments.covariance / np.outer(scale, scale)
+        )
 
     @property
     def ss(self) -> Array:

@@ -21,12 +21,17 @@ from ppduck.kernels.threads import one_thread
 from ppduck.libraries import spatial
 from ppduck.values import Array
 
-TREE_DIMENSIONS = 8  # beyond, a tree visits so many points that comparing with all of them is faster
+TREE_DIMENSIONS = (
+    8  # beyond, a tree visits so many points that comparing with all of them is faster
+)
 NO_VARIANCE = 1e-12  # share of the largest eigenvalue below which a direction has no variance
 # Distances tie when they differ by less than this share of the partner's, or by rounding of the coordinates.
 TIE, ROUNDING = 1e-9, 1e-14
 _FAR = 1e50  # where standardised values end, so that squares do not overflow
-_FIRST_BLOCK, _LAST_BLOCK = 64, 1 << 15  # originals between two looks at which records are still in question
+_FIRST_BLOCK, _LAST_BLOCK = (
+    64,
+    1 << 15,
+)  # originals between two looks at which records are still in question
 _SIFTED = 1_024  # originals that the tree's records are compared with first
 _TILE = 1_024  # records by originals whose distances a thread holds at once, so that they stay in its cache
 _CELLS = 1 << 20  # pairs whose distances are taken exactly at once
@@ -58,7 +63,11 @@ def standardised_apart(original: Array, masked: Array) -> tuple[Array, Array]:
     for side in (original, masked):
         scale = _sd(side) if side.size else np.ones(side.shape[1])
         with np.errstate(over="ignore", invalid="ignore"):
-            moved = (side - side.mean(axis=0)) / np.where(scale > 0, scale, 1.0) if len(side) else side.astype(float)
+            moved = (
+                (side - side.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+                if len(side)
+                else side.astype(float)
+            )
         found.append(np.clip(moved, -_FAR, _FAR))
     return found[0], found[1]
 
@@ -81,7 +90,9 @@ def whitened(original: Array, masked: Array) -> tuple[Array, Array]:
     if one.size == 0:
         return one, other
     centred = [side - side.mean(axis=0) for side in (one, other)]
-    variance = sum((side.T @ side / len(side) for side in centred), np.zeros((one.shape[1], one.shape[1])))
+    variance = sum(
+        (side.T @ side / len(side) for side in centred), np.zeros((one.shape[1], one.shape[1]))
+    )
     scale = np.sqrt(np.diag(variance))
     varies = (scale > 0) & ((one != one[0]).any(axis=0) | (other != other[0]).any(axis=0))
     scale = np.where(varies, scale, np.inf)
@@ -118,7 +129,9 @@ def work(n_original: int, n_rows: int, dimensions: int) -> float:
     return float(n_original) * n_rows * (dimensions + _PASSES)
 
 
-def linked(original: Array, masked: Array, *, rows: _Indices | None = None, workers: int = -1) -> Array:
+def linked(
+    original: Array, masked: Array, *, rows: _Indices | None = None, workers: int = -1
+) -> Array:
     """Each masked record's credit, of ``rows`` or all: 1/t if its partner is one of t nearest originals, else 0."""
     n, dimensions = original.shape
     rows = np.arange(n) if rows is None else rows
@@ -134,7 +147,11 @@ def linked(original: Array, masked: Array, *, rows: _Indices | None = None, work
     threads = workers if workers > 0 else os.cpu_count() or 1
     # The products are too small to share out among BLAS threads: whole tiles are.
     with one_thread(), ThreadPoolExecutor(threads) as pool:
-        tied = _by_tree(search, pool, threads) if dimensions <= TREE_DIMENSIONS else _by_block(search, pool)
+        tied = (
+            _by_tree(search, pool, threads)
+            if dimensions <= TREE_DIMENSIONS
+            else _by_block(search, pool)
+        )
     credits = np.divide(1.0, tied, out=np.zeros(len(asked)), where=tied > 0)
     return np.asarray(credits[same])
 
@@ -193,15 +210,28 @@ class _Search:
         left = np.column_stack([-2 * m, np.ones(len(m)), m2 - far - error * (2 * m2 + far) - 1e-30])
         # Records far from all points are brought into the range of single precision.
         left /= np.maximum(1.0, m2 + far)[:, None]
-        return cls(points, weights, records, partner, distance, slack, left.astype(np.float32), right.T.copy())
+        return cls(
+            points,
+            weights,
+            records,
+            partner,
+            distance,
+            slack,
+            left.astype(np.float32),
+            right.T.copy(),
+        )
 
-    def compared(self, rows: _Indices, points: _Indices) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def compared(
+        self, rows: _Indices, points: _Indices
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """For pairs of records and points: which points are nearer than the partner, and which are as near."""
         nearer, near = np.empty(len(rows), dtype=bool), np.empty(len(rows), dtype=bool)
         for start in range(0, len(rows), _CELLS):
             part = slice(start, start + _CELLS)
             row = rows[part]
-            beyond = np.sqrt(_squares(self.records[row], self.points[points[part]])) - self.distance[row]
+            beyond = (
+                np.sqrt(_squares(self.records[row], self.points[points[part]])) - self.distance[row]
+            )
             nearer[part], near[part] = beyond < -self.slack[row], np.abs(beyond) <= self.slack[row]
         return nearer, near
 
@@ -226,7 +256,9 @@ def _by_block(search: _Search, pool: ThreadPoolExecutor, limit: int | None = Non
         check_interrupt()
         stop = min(start + size, end)
         chunks = [alive[i : i + _TILE] for i in range(0, len(alive), _TILE)]
-        found = np.concatenate(list(pool.map(lambda rows, a=start, b=stop: _tile(search, rows, a, b), chunks)))
+        found = np.concatenate(
+            list(pool.map(lambda rows, a=start, b=stop: _tile(search, rows, a, b), chunks))
+        )
         tied[alive] = np.where(found < 0, 0.0, tied[alive] + found)
         alive = alive[found >= 0]
         start, size = stop, min(size * 2, _LAST_BLOCK)
@@ -279,7 +311,9 @@ def _by_tree(search: _Search, pool: ThreadPoolExecutor, workers: int) -> Array:
     for rows in _by_distance(alive, search.distance, place[search.partner]):
         d, slack = search.distance[rows], search.slack[rows]
         bound = float((d + slack).max()) * (1 + TIE) + 1e-300
-        nearest, second = tree.query(search.records[rows], 2, distance_upper_bound=bound, workers=workers)[0].T
+        nearest, second = tree.query(
+            search.records[rows], 2, distance_upper_bound=bound, workers=workers
+        )[0].T
         tied[rows] = np.where(nearest < d - slack, 0.0, search.weights[search.partner[rows]])
         shared = rows[(nearest >= d - slack) & (second <= d + slack)]
         for i in range(0, len(shared), _TILE):
@@ -291,7 +325,9 @@ def _by_tree(search: _Search, pool: ThreadPoolExecutor, workers: int) -> Array:
     return tied
 
 
-def _by_distance(alive: _Indices, distance: Array, place: _Indices, parts: int = 8) -> Iterator[_Indices]:
+def _by_distance(
+    alive: _Indices, distance: Array, place: _Indices, parts: int = 8
+) -> Iterator[_Indices]:
     """Records whose partners are about as far, as a query has one bound for all; in each part by place."""
     for part in np.array_split(alive[np.argsort(distance[alive])], parts):
         if len(part):

@@ -39,7 +39,12 @@ def generators_of(terms: Iterable[Collection[int]]) -> Generators:
 
 def terms_of(generators: Generators) -> set[tuple[int, ...]]:
     """Every interaction and main effect of a model: all parts of its generators."""
-    return {part for one in generators for size in range(1, len(one) + 1) for part in combinations(one, size)}
+    return {
+        part
+        for one in generators
+        for size in range(1, len(one) + 1)
+        for part in combinations(one, size)
+    }
 
 
 def preserved(generators: Generators, randomized: Collection[int]) -> bool:
@@ -90,11 +95,15 @@ def _scaled(table: Array, generators: Generators, room: Cells, rounds: int) -> t
     return fitted, off / n
 
 
-def scaled_once(fitted: Array, wanted: Sequence[Array], generators: Generators) -> tuple[Array, float]:
+def scaled_once(
+    fitted: Array, wanted: Sequence[Array], generators: Generators
+) -> tuple[Array, float]:
     """A table scaled to each margin in turn, and by how much a margin was off."""
     off = 0.0
     for one, margin in zip(generators, wanted, strict=True):
-        own = fitted.sum(axis=tuple(axis for axis in range(fitted.ndim) if axis not in one), keepdims=True)
+        own = fitted.sum(
+            axis=tuple(axis for axis in range(fitted.ndim) if axis not in one), keepdims=True
+        )
         off = max(off, float(np.abs(own - margin).max()))
         fitted = fitted * np.divide(margin, own, out=np.zeros_like(own), where=own > 0)
     return fitted, off
@@ -110,7 +119,9 @@ def _described(shape: Sequence[int], generators: Generators, cells: npt.NDArray[
         columns.append(first + dense)
         first += len(own)
     rows = np.tile(np.arange(len(cells)), len(columns))
-    return sparse.csr_matrix((np.ones(len(rows)), (rows, np.concatenate(columns))), shape=(len(cells), first))
+    return sparse.csr_matrix(
+        (np.ones(len(rows)), (rows, np.concatenate(columns))), shape=(len(cells), first)
+    )
 
 
 def _left_empty(table: Array, generators: Generators, room: Cells) -> Cells:
@@ -198,7 +209,11 @@ class Fit:
 
     def _penalised(self, price: float) -> float | None:
         """G² - price·(cells - parameters): all cells, so that models that leave different ones empty compare."""
-        return None if self.parameters is None else self.g2 - price * (self.fitted.size - self.parameters)
+        return (
+            None
+            if self.parameters is None
+            else self.g2 - price * (self.fitted.size - self.parameters)
+        )
 
 
 def fitted_model(table: Array, generators: Generators) -> Fit:
@@ -226,10 +241,15 @@ def all_models(columns: int) -> list[Generators]:
             if wider not in seen:
                 seen.add(wider)
                 waiting.append(wider)
-    return [generators_of(model) for model in sorted(seen, key=lambda model: (len(model), sorted(model)))]
+    return [
+        generators_of(model)
+        for model in sorted(seen, key=lambda model: (len(model), sorted(model)))
+    ]
 
 
-def _wider(model: frozenset[tuple[int, ...]], every: Iterable[tuple[int, ...]]) -> Iterator[frozenset[tuple[int, ...]]]:
+def _wider(
+    model: frozenset[tuple[int, ...]], every: Iterable[tuple[int, ...]]
+) -> Iterator[frozenset[tuple[int, ...]]]:
     """A model with one more interaction, all parts of which it has."""
     for one in every:
         if one not in model and all(part in model for part in combinations(one, len(one) - 1)):
@@ -240,6 +260,8 @@ def neighbours(generators: Generators, columns: int, *, forward: bool) -> list[G
     """The models with one interaction more, or one of their highest less."""
     terms = frozenset(terms_of(generators))
     if forward:
-        every = [one for size in range(2, columns + 1) for one in combinations(range(columns), size)]
+        every = [
+            one for size in range(2, columns + 1) for one in combinations(range(columns), size)
+        ]
         return [generators_of(model) for model in _wider(terms, every)]
     return [generators_of(terms - {one}) for one in generators if len(one) > 1]

@@ -18,7 +18,15 @@ from functools import reduce
 import numpy as np
 
 from ppduck.interrupts import check_interrupt
-from ppduck.kernels.loglinear import Fit, Generators, degrees_of_freedom, margins, scaled_once, statistics, terms_of
+from ppduck.kernels.loglinear import (
+    Fit,
+    Generators,
+    degrees_of_freedom,
+    margins,
+    scaled_once,
+    statistics,
+    terms_of,
+)
 from ppduck.kernels.randomized import along_axes
 from ppduck.values import Array
 
@@ -35,7 +43,9 @@ def design(shape: Sequence[int], generators: Generators) -> Array:
     """One column for each parameter but the mean: products of indicators of all levels but the first."""
     columns = []
     for term in sorted(terms_of(generators), key=lambda term: (len(term), term)):
-        factors = [np.eye(d)[:, 1:] if axis in term else np.ones((d, 1)) for axis, d in enumerate(shape)]
+        factors = [
+            np.eye(d)[:, 1:] if axis in term else np.ones((d, 1)) for axis, d in enumerate(shape)
+        ]
         columns.append(reduce(lambda one, two: np.asarray(np.kron(one, two)), factors))
     return np.hstack(columns)
 
@@ -65,7 +75,9 @@ class Search:
 
     def expected(self, share: Array) -> Array:
         """EM: a round of scaling to the margins of the expected original counts, which cannot lower the likelihood."""
-        found, _ = scaled_once(share, margins(share * self.back(share), self.generators), self.generators)
+        found, _ = scaled_once(
+            share, margins(share * self.back(share), self.generators), self.generators
+        )
         return np.asarray(found / found.sum())
 
     def scored(self, share: Array, reached: float) -> tuple[Array, float]:
@@ -107,7 +119,9 @@ class Search:
         return share, max(gain, 0.0)
 
 
-def fitted_through(counts: Array, matrices: Sequence[Array], generators: Generators, saturated: Array) -> Fit:
+def fitted_through(
+    counts: Array, matrices: Sequence[Array], generators: Generators, saturated: Array
+) -> Fit:
     """The model of the table before randomization that makes the published one most likely.
 
     ``saturated`` is the most likely table of all, as shares: what the model is compared with, and where it starts.
@@ -126,8 +140,12 @@ def fitted_through(counts: Array, matrices: Sequence[Array], generators: Generat
     return Fit(n * share, chi2, max(g2, 0.0), df, own, n, unfinished)
 
 
-def _room(counts: Array, matrices: Sequence[Array]) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _room(
+    counts: Array, matrices: Sequence[Array]
+) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Cells that may have rows: a combination of columns that are not randomized must occur."""
-    randomized = tuple(i for i, matrix in enumerate(matrices) if not np.array_equal(matrix, np.eye(len(matrix))))
+    randomized = tuple(
+        i for i, matrix in enumerate(matrices) if not np.array_equal(matrix, np.eye(len(matrix)))
+    )
     occurs = counts.sum(axis=randomized, keepdims=True) > 0
     return np.broadcast_to(occurs, counts.shape).copy()

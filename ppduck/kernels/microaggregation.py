@@ -113,7 +113,9 @@ class _Left:
     def distances(self, point: Array) -> Array:
         """Squared, from a point to every record; kept for whoever asks next for the same point."""
         if self._measured_from is not point:
-            room = np.subtract(self.columns[:, : self.size], point[:, None], out=self._room[:, : self.size])
+            room = np.subtract(
+                self.columns[:, : self.size], point[:, None], out=self._room[:, : self.size]
+            )
             np.multiply(room, room, out=room)
             np.add.reduce(room, axis=0, out=self._distance[: self.size])
             self._measured_from = point
@@ -198,12 +200,19 @@ class _Boxed:
     def take_nearest(self, point: Array, k: int) -> Indices:
         outside = np.maximum(np.maximum(self._low - point, point - self._high), 0.0)
         bound = (outside**2).sum(axis=1)  # infinite for empty leaves
-        distances, places, leaves = np.empty(0), np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+        distances, places, leaves = (
+            np.empty(0),
+            np.empty(0, dtype=np.intp),
+            np.empty(0, dtype=np.intp),
+        )
         worst = np.inf
         while bound[i := int(bound.argmin())] <= worst and bound[i] < np.inf:
             own = self._leaves[i].distances(point).copy()
             near = nearest(own.copy(), k)
-            distances, places = np.concatenate([distances, own[near]]), np.concatenate([places, near])
+            distances, places = (
+                np.concatenate([distances, own[near]]),
+                np.concatenate([places, near]),
+            )
             leaves = np.concatenate([leaves, np.full(len(near), i)])
             bound[i] = np.inf
             if len(distances) > k:
@@ -222,7 +231,10 @@ class _Boxed:
         rows = leaf.take(places)
         self.size -= len(rows)
         here = leaf.columns[:, : leaf.size]
-        self._low[i], self._high[i] = here.min(axis=1, initial=np.inf), here.max(axis=1, initial=-np.inf)
+        self._low[i], self._high[i] = (
+            here.min(axis=1, initial=np.inf),
+            here.max(axis=1, initial=-np.inf),
+        )
         return rows
 
     def rest(self) -> Indices:

@@ -29,8 +29,12 @@ Codes = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
 
 FREQUENCY, DISTINCT, ENTROPY = "frequency", "distinct", "entropy"
-_ROUNDING = 1e-9  # of an entropy: l equally frequent values have one of ln l, but for the last digits
-_ROOM = 8  # a table of all combinations may have so many places for each cell; beyond, cells are sorted
+_ROUNDING = (
+    1e-9  # of an entropy: l equally frequent values have one of ln l, but for the last digits
+)
+_ROOM = (
+    8  # a table of all combinations may have so many places for each cell; beyond, cells are sorted
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,9 @@ class Rule:
             return len(present)
         if self.diversity == FREQUENCY:
             return int(present.sum() // present.max())
-        return int(np.exp(_entropy(present, np.zeros(len(present), dtype=np.int64), 1)[0]) + _ROUNDING)
+        return int(
+            np.exp(_entropy(present, np.zeros(len(present), dtype=np.int64), 1)[0]) + _ROUNDING
+        )
 
     def holds(self, cells: Cells, of: Codes, groups: int) -> Marks:
         """Whether groups 0 … groups - 1 are large and diverse enough; cells belong to the groups ``of``."""
@@ -72,7 +78,9 @@ class Rule:
         if self.diversity == DISTINCT:
             return np.asarray(large & (np.bincount(owner, minlength=groups) >= self.l))
         if self.diversity == ENTROPY:
-            return np.asarray(large & (_entropy(counts, owner, groups) >= np.log(self.l) - _ROUNDING))
+            return np.asarray(
+                large & (_entropy(counts, owner, groups) >= np.log(self.l) - _ROUNDING)
+            )
         most = np.zeros(groups, dtype=np.int64)
         np.maximum.at(most, owner, counts)
         return np.asarray(large & (most * self.l <= size))
@@ -142,7 +150,8 @@ class _Cutting:
         code = cells.codes[np.arange(len(mine)), column[groups][own]]
         median = _medians(own, code, cells.counts, len(groups))
         upto, below = (
-            np.bincount(own, cells.counts * half, len(groups)) for half in (code <= median[own], code < median[own])
+            np.bincount(own, cells.counts * half, len(groups))
+            for half in (code <= median[own], code < median[own])
         )
         size = self.size[groups]
         evenly = np.abs(2 * upto - size) <= np.abs(2 * below - size)
@@ -154,7 +163,9 @@ class _Cutting:
                 kept = asked[own]
                 renumbered = np.cumsum(asked) - 1
                 half = 2 * renumbered[own[kept]] + (code[kept] > cut[own[kept]])
-                holds = self.rule.holds(_taken(cells, np.flatnonzero(kept)), half, 2 * int(asked.sum()))
+                holds = self.rule.holds(
+                    _taken(cells, np.flatnonzero(kept)), half, 2 * int(asked.sum())
+                )
                 allowed = np.flatnonzero(asked)[holds.reshape(-1, 2).all(axis=1)]
                 found[groups[allowed]] = (column[groups[allowed]] << 32) + cut[allowed]
 
@@ -208,7 +219,9 @@ def _numbered(cells: Cells, of: Codes) -> Groups:
     """Groups in the order of their boxes: in which order cells came must not show. No two boxes share a corner."""
     order = np.argsort(of, kind="stable")
     starts = np.searchsorted(of[order], np.arange(int(of.max()) + 1))
-    low, high = (extreme.reduceat(cells.codes[order], starts) for extreme in (np.minimum, np.maximum))
+    low, high = (
+        extreme.reduceat(cells.codes[order], starts) for extreme in (np.minimum, np.maximum)
+    )
     by_corner = np.lexsort(low.T[::-1])
     number = np.empty(len(starts), dtype=np.int64)
     number[by_corner] = np.arange(len(starts))

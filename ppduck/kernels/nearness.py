@@ -38,7 +38,10 @@ def nearness(blocks: Blocks, form: LinearForm, terms: list[int]) -> Nearness:
     covariance[: len(blocks.cov), : len(blocks.cov)] = blocks.cov
     scale = np.ones(size)
     scale[: p + q] = blocks.scale[: p + q]
-    on = np.vstack([form.on_s[:, :q].reshape(p, q), form.on_x[:, :q], form.on_v[:, :q]]) * scale[:, None]
+    on = (
+        np.vstack([form.on_s[:, :q].reshape(p, q), form.on_x[:, :q], form.on_v[:, :q]])
+        * scale[:, None]
+    )
     own = np.vstack([np.zeros((p, q)), np.diag(blocks.x_scale), np.zeros((q, q))])
     masked, apart = (_spread(part, covariance) for part in (on, on - own))
     shared = (own * (covariance @ on)).sum(axis=0)
@@ -46,7 +49,9 @@ def nearness(blocks: Blocks, form: LinearForm, terms: list[int]) -> Nearness:
     correlation = np.divide(shared, product, out=np.zeros(q), where=product > 0)
     coefficients = regress(blocks.cov[np.ix_(terms, terms)], blocks.sx[terms])
     explained = np.einsum("ij,ij->j", blocks.sx[terms], coefficients)
-    return Nearness(np.clip(correlation, -1, 1), np.clip(explained, 0, 1), blocks.x_scale, masked, apart)
+    return Nearness(
+        np.clip(correlation, -1, 1), np.clip(explained, 0, 1), blocks.x_scale, masked, apart
+    )
 
 
 def _spread(coefficients: Array, covariance: Array) -> Array:
@@ -78,8 +83,12 @@ def below_zero(found: Nearness, mean: Array, least: Array) -> Array:
     if not (least >= 0).any():
         return np.zeros(len(least))
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.minimum(special.ndtr(-mean / found.masked_spread), special.ndtr(-least / found.apart))
-        in_reach = special.ndtr((2 * found.apart - mean) / found.spread) - special.ndtr(-mean / found.spread)
+        share = np.minimum(
+            special.ndtr(-mean / found.masked_spread), special.ndtr(-least / found.apart)
+        )
+        in_reach = special.ndtr((2 * found.apart - mean) / found.spread) - special.ndtr(
+            -mean / found.spread
+        )
     return np.where(least >= 0, np.nan_to_num(np.minimum(share, in_reach / 2), nan=0.0), 0.0)
 
 
@@ -100,7 +109,8 @@ def correlation(before: Array, after: Array) -> float:
     """Corr(X, Y) of the rows that have both; 0 where one of them does not vary."""
     present = ~(np.isnan(before) | np.isnan(after))
     before, after = (
-        side[present] - side[present].mean() if present.any() else side[present] for side in (before, after)
+        side[present] - side[present].mean() if present.any() else side[present]
+        for side in (before, after)
     )
     length = float(np.linalg.norm(before) * np.linalg.norm(after))
     return float(before @ after) / length if length > 0 else 0.0

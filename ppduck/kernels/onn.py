@@ -96,7 +96,10 @@ class _Networks:
         c = self.design.c
         every = range(len(self.into_hidden)) if which is None else which
         return np.stack(
-            [sigmoid(c * (self.into_output[m] @ sigmoid(c * (self.into_hidden[m] @ shown)))) for m in every]
+            [
+                sigmoid(c * (self.into_output[m] @ sigmoid(c * (self.into_hidden[m] @ shown))))
+                for m in every
+            ]
         )
 
     def train(self, shown: Array, target: Array, real: npt.NDArray[np.bool_]) -> None:
@@ -110,10 +113,14 @@ class _Networks:
             if not len(active):
                 break
 
-    def _epoch(self, active: npt.NDArray[np.intp], shown: Array, target: Array, real: npt.NDArray[np.bool_]) -> None:
+    def _epoch(
+        self, active: npt.NDArray[np.intp], shown: Array, target: Array, real: npt.NDArray[np.bool_]
+    ) -> None:
         c, rate = self.design.c, self.design.eta * self.design.c
         into_hidden, into_output = self.into_hidden[active], self.into_output[active]
-        patterns = zip(np.ascontiguousarray(shown), np.ascontiguousarray(target), rate * real, strict=True)
+        patterns = zip(
+            np.ascontiguousarray(shown), np.ascontiguousarray(target), rate * real, strict=True
+        )
         for inputs, wanted, steps in patterns:
             check_interrupt()
             hidden = sigmoid(c * (into_hidden @ inputs))

@@ -51,7 +51,9 @@ class Problem:
 
     @cached_property
     def sizes(self) -> Array:
-        return np.array([*self.population.shape, *(own.size for own in self.population.sensitive)], dtype=float)
+        return np.array(
+            [*self.population.shape, *(own.size for own in self.population.sensitive)], dtype=float
+        )
 
     @property
     def _qi(self) -> int:
@@ -87,7 +89,9 @@ class Problem:
         """(5.6) of all cells, sensitive attribute by sensitive attribute."""
         check_interrupt()
         ps = self.every(x)
-        eta = self.population.reconstruction([uniform(p, d) for p, d in zip(ps, self.population.shape, strict=False)])
+        eta = self.population.reconstruction(
+            [uniform(p, d) for p, d in zip(ps, self.population.shape, strict=False)]
+        )
         found = []
         for which, own in enumerate(self.population.sensitive):
             share, back = self.population.within(which, uniform(ps[self._qi + which], own.size))
@@ -102,9 +106,13 @@ class Problem:
         """∂ ln risk/∂p, one row a cell."""
         ps = self.every(x)
         population, qi = self.population, self._qi
-        eta = population.reconstruction([uniform(p, d) for p, d in zip(ps, population.shape, strict=False)])
+        eta = population.reconstruction(
+            [uniform(p, d) for p, d in zip(ps, population.shape, strict=False)]
+        )
         of_qi = [i for i in self.wanted if i < qi]
-        slopes = dict(zip(of_qi, population.reconstruction_slopes(list(ps[:qi]), of_qi), strict=True))
+        slopes = dict(
+            zip(of_qi, population.reconstruction_slopes(list(ps[:qi]), of_qi), strict=True)
+        )
         blocks = []
         for which, own in enumerate(population.sensitive):
             block = np.zeros((len(own.count), len(self.wanted)))
@@ -120,7 +128,9 @@ class Problem:
     def least(self) -> Array:
         """ln of the least risk that can be reached, less ln limit, of all cells (Property 1)."""
         found = [
-            self.population.minimum(which, qi=self.free[: self._qi], sensitive=self.free[self._qi + which])
+            self.population.minimum(
+                which, qi=self.free[: self._qi], sensitive=self.free[self._qi + which]
+            )
             for which in range(len(self.population.sensitive))
         ]
         return np.asarray(np.log(np.concatenate(found)) - self.log_limits)
@@ -194,7 +204,9 @@ def _solved(problem: Problem, held: Chosen) -> Array:
 def _starts(columns: int) -> list[Array]:
     """Directions in which all p go from 1 to 1/d: together, each before the others, and at random."""
     rng = np.random.default_rng(20_100)
-    alone = [np.where(np.arange(columns) == i, 4.0, 1.0) for i in range(columns if columns > 1 else 0)]
+    alone = [
+        np.where(np.arange(columns) == i, 4.0, 1.0) for i in range(columns if columns > 1 else 0)
+    ]
     return [np.ones(columns), *alone, *rng.uniform(0.2, 3.0, (_STARTS, columns))][: 1 + _STARTS]
 
 
@@ -202,7 +214,9 @@ def _within(problem: Problem, held: Chosen, toward: Array) -> Array:
     """The first point on the way from 1 to 1/d that is within all limits."""
 
     def at(t: float) -> Array:
-        return np.asarray(problem.floor + (1 - problem.floor) * np.maximum((1 - t) ** toward, _NEAR))
+        return np.asarray(
+            problem.floor + (1 - problem.floor) * np.maximum((1 - t) ** toward, _NEAR)
+        )
 
     return _first(problem, held, at)
 
@@ -249,7 +263,9 @@ def _from(problem: Problem, held: Chosen, start: Array) -> Array:
             break
         watched = np.concatenate([watched, new[np.argsort(-excess[new])[:_MORE]]])
     # A hair outside is brought inside, so that limits are met and not nearly met; a hair below 1 is 1.
-    inside = _first(problem, held, lambda t: problem.floor + (x - problem.floor) * max(1 - t, _NEAR))
+    inside = _first(
+        problem, held, lambda t: problem.floor + (x - problem.floor) * max(1 - t, _NEAR)
+    )
     return np.where(inside > 1 - _ONE, 1.0, inside)
 
 

@@ -44,7 +44,9 @@ def explained(moments: Moments, of: Sequence[int], by: Sequence[int]) -> Array:
     return np.asarray(np.clip((parts**2).sum(axis=0), 0.0, 1.0))
 
 
-def partial_correlation(moments: Moments, of: Sequence[int], by: Sequence[int], given: Sequence[int]) -> float:
+def partial_correlation(
+    moments: Moments, of: Sequence[int], by: Sequence[int], given: Sequence[int]
+) -> float:
     """The largest canonical correlation of what some columns and others have left, once ``given`` ones are known."""
     correlation = _correlation(moments)
     white = _whitening(correlation, given)
@@ -60,7 +62,9 @@ def rank(moments: Moments, by: Sequence[int]) -> int:
     return len(_whitening(_correlation(moments), by))
 
 
-def gain_by_chance(n: int, before: float, open_: int, masked: int, conf: int = 1, wider: float = 1.0) -> float:
+def gain_by_chance(
+    n: int, before: float, open_: int, masked: int, conf: int = 1, wider: float = 1.0
+) -> float:
     """How far R² may rise above ``before`` when columns that say nothing are added to ``open_`` others.
 
     R² of a combination rises from r to 1 - (1 - r)(1 - ρ²), ρ a partial canonical correlation of X and Y given S.
@@ -83,13 +87,19 @@ def root_by_chance(n: int, open_: int, masked: int, conf: int = 1) -> float:
     a, b = s * max(conf, masked), s * (spare - conf + s)
     ratio = float(stats.f.isf(CHANCE, a, b)) * a
     all_freedom = spare + masked - 1
-    low, high = (2 * math.asin(math.sqrt((size - 0.5) / all_freedom)) for size in sorted((conf, masked)))
+    low, high = (
+        2 * math.asin(math.sqrt((size - 0.5) / all_freedom)) for size in sorted((conf, masked))
+    )
     middle = 2 * math.log(math.tan((low + high) / 2))
-    spread = (16 / all_freedom**2 / (math.sin(low + high) ** 2 * math.sin(low) * math.sin(high))) ** (1 / 3)
+    spread = (
+        16 / all_freedom**2 / (math.sin(low + high) ** 2 * math.sin(low) * math.sin(high))
+    ) ** (1 / 3)
     return min(s * ratio / (b + ratio), 1 / (1 + math.exp(-middle - spread * TRACY_WIDOM)))
 
 
-def canonical_gain_by_chance(n: int, before: float, open_: int, masked: int, conf: int, wider: float = 1.0) -> float:
+def canonical_gain_by_chance(
+    n: int, before: float, open_: int, masked: int, conf: int, wider: float = 1.0
+) -> float:
     """The same for a canonical correlation, of which ``before`` is the value without the added columns."""
     risen = before**2 + gain_by_chance(n, before**2, open_, masked, conf, wider)
     return math.sqrt(min(risen, 1.0)) - before + ROUNDING

@@ -31,7 +31,9 @@ class Privacy:
 
     def posterior_upper(self, rho1: float) -> float:
         """The most that any property of prior probability rho1 can come to (Evfimievski et al. 2003)."""
-        return 1.0 if math.isinf(self.gamma) else self.gamma * rho1 / (1.0 + (self.gamma - 1.0) * rho1)
+        return (
+            1.0 if math.isinf(self.gamma) else self.gamma * rho1 / (1.0 + (self.gamma - 1.0) * rho1)
+        )
 
     def posterior_lower(self, rho1: float) -> float:
         return 0.0 if math.isinf(self.gamma) else rho1 / (rho1 + self.gamma * (1.0 - rho1))
@@ -75,4 +77,6 @@ def privacy_of(matrix: Array, prior: Array) -> Privacy:
     ratios = ratios[:, (prior > 0) & (prior < 1)]
     jeopardy = float(np.nanmax(ratios)) if ratios.size else 1.0
     reconstruction = float(prior @ reconstruction_of_levels(matrix, prior))
-    return Privacy(float(np.max(np.diag(matrix))), gamma, jeopardy, reconstruction, condition(matrix))
+    return Privacy(
+        float(np.max(np.diag(matrix))), gamma, jeopardy, reconstruction, condition(matrix)
+    )

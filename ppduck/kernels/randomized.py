@@ -90,7 +90,9 @@ class Reconstruction:
     @property
     def is_certain(self) -> bool:
         """Whether nothing was randomized and nothing is asked beyond these rows."""
-        return self.target == "table" and all(np.array_equal(m, np.eye(len(m))) for m in self.matrices)
+        return self.target == "table" and all(
+            np.array_equal(m, np.eye(len(m))) for m in self.matrices
+        )
 
     def moment(self) -> Array:
         """π̂ = P⁻¹ λ̂ (2.2): unbiased, and the maximum of the likelihood where no cell is negative."""
@@ -130,9 +132,13 @@ class Reconstruction:
         About the randomized table itself only Σ2 = (P⁻¹ λ̂^δ P⁻ᵀ − π̂^δ)/N is uncertain.
         """
         cells, shape = estimate.size, estimate.shape
-        half = along_axes(np.diag(self.fitted(estimate).ravel()).reshape(*shape, cells), self.inverses)
+        half = along_axes(
+            np.diag(self.fitted(estimate).ravel()).reshape(*shape, cells), self.inverses
+        )
         # P⁻¹ λ^δ is at hand, its columns still the published cells; P⁻¹ on those gives (P⁻¹ λ^δ P⁻ᵀ)ᵀ, symmetric.
-        spread = along_axes(half.reshape(cells, cells).T.reshape(*shape, cells), self.inverses).reshape(cells, cells)
+        spread = along_axes(
+            half.reshape(cells, cells).T.reshape(*shape, cells), self.inverses
+        ).reshape(cells, cells)
         flat = estimate.ravel()
         if self.target == "table":
             return np.asarray((spread - np.diag(flat)) / self.n)
@@ -141,10 +147,16 @@ class Reconstruction:
 
 def half_width(level: float, spread: Spread) -> float:
     """How many standard errors a range reaches to either side."""
-    return 1.0 / sqrt(1.0 - level) if spread == "chebyshev" else float(stats.norm.ppf((1.0 + level) / 2.0))
+    return (
+        1.0 / sqrt(1.0 - level)
+        if spread == "chebyshev"
+        else float(stats.norm.ppf((1.0 + level) / 2.0))
+    )
 
 
-def most_likely(observed: Array, matrices: Sequence[Array], start: Array, n: float = 1.0) -> tuple[Array, float]:
+def most_likely(
+    observed: Array, matrices: Sequence[Array], start: Array, n: float = 1.0
+) -> tuple[Array, float]:
     """The maximum of Σ λ̂ ln(P π) over the simplex, by EM with squared extrapolation, and how far it may be off.
 
     EM: π ← π · Pᵀ(λ̂ / P π). A step is tried along the direction of two EM steps (Varadhan & Roland
@@ -172,11 +184,16 @@ def most_likely(observed: Array, matrices: Sequence[Array], start: Array, n: flo
         once = table * slope
         twice = once * slope_and_likelihood(once)[0]
         step, bend = once - table, (twice - once) - (once - table)
-        size = -min(float(np.linalg.norm(step)) / max(float(np.linalg.norm(bend)), 1e-300), _LONGEST)
+        size = -min(
+            float(np.linalg.norm(step)) / max(float(np.linalg.norm(bend)), 1e-300), _LONGEST
+        )
         tried = table - 2 * size * step + size**2 * bend
         tried = np.maximum(tried, _SHRINK * twice)  # never zero: EM could not leave it again
         tried /= tried.sum()
-        (slope, reached), (plain_slope, plainly) = slope_and_likelihood(tried), slope_and_likelihood(twice)
+        (slope, reached), (plain_slope, plainly) = (
+            slope_and_likelihood(tried),
+            slope_and_likelihood(twice),
+        )
         table = tried
         if not reached >= plainly:
             table, slope = twice, plain_slope

@@ -14,7 +14,9 @@ from ppduck.kernels.noise import KeyedNoise
 Places = npt.NDArray[np.int64]
 
 FEWEST_PLACES = 4
-SHORTEST_REACH = 4  # with less some places, most often the last one, would be left over and keep their value
+SHORTEST_REACH = (
+    4  # with less some places, most often the last one, would be left over and keep their value
+)
 _RINGS = 2**63  # a turn of its own
 _ATTEMPTS = 100
 _GOLDEN = (5**0.5 - 1) / 2  # its multiples are spread evenly, and never repeat
@@ -73,7 +75,9 @@ def _join_rings(source: Places, alone: Places, reach: int, noise: KeyedNoise) ->
         for attempt in range(_ATTEMPTS):
             near = np.arange(max(left_over - reach, 0), min(left_over + reach, len(source) - 1) + 1)
             partner = source[near]
-            paired = (source[partner] == near) & (partner != near)  # a place of a ring is not its partner's partner
+            paired = (source[partner] == near) & (
+                partner != near
+            )  # a place of a ring is not its partner's partner
             fits = near[paired & (np.abs(partner - left_over) <= reach)]
             if len(fits):
                 first = int(fits[int(draw * len(fits))])

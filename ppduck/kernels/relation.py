@@ -24,11 +24,15 @@ LANDMARKS = 300  # points that carry the Nyström approximation beyond that
 SEARCH_ROWS, SEARCH_ROWS_NYSTROEM = 500, 4_000
 # Smoothest first: widths by the median distance of rows that differ, and 1/(γ n), as K's eigenvalues grow with n.
 WIDTHS, RIDGES = np.geomspace(4.0, 0.1, 8), np.geomspace(1e2, 1e-9, 34)
-FREEDOM_COST = 1.4  # a of GCV; at 1 it is flat for noise, and now and then takes much of it for a relation
+FREEDOM_COST = (
+    1.4  # a of GCV; at 1 it is flat for noise, and now and then takes much of it for a relation
+)
 # What a model may know of a single row, lest its values tell of it: the row's weight in its own mean, and how much more
 # the model explains where it has seen the value.
 LEVERAGE, OVERFIT = 0.5, 0.05
-TAIL = 5  # rows at either end of a column that count as being at one place, since none may stand alone
+TAIL = (
+    5  # rows at either end of a column that count as being at one place, since none may stand alone
+)
 FREEDOM = 1 / 3  # share of the rows that the degrees of freedom may reach, lest the fit interpolate
 NO_RESIDUAL = 1e-13  # share of variance below which GCV would compare rounding errors
 SPANNED_LANDMARK = 1e-7
@@ -69,14 +73,18 @@ class Relation:
             return np.tile(self.bias, (len(s), 1))
         z = np.clip(_standardised(s, self.centre, self.scale), self.low, self.high)
         result = np.empty((len(z), len(self.widths)))
-        columns = [(width, np.flatnonzero(self.widths == width)) for width in np.unique(self.widths)]
+        columns = [
+            (width, np.flatnonzero(self.widths == width)) for width in np.unique(self.widths)
+        ]
         rows = max(_BLOCK // len(self.landmarks), 1)
         for start in range(0, len(z), rows):
             block = slice(start, start + rows)
             distances = distance.cdist(z[block], self.landmarks, "sqeuclidean")
             kernel = np.empty_like(distances)
             for width, of_width in columns:
-                result[block, of_width] = _radial(distances, width, kernel) @ self.weights[:, of_width]
+                result[block, of_width] = (
+                    _radial(distances, width, kernel) @ self.weights[:, of_width]
+                )
         return result + self.bias
 
 
@@ -90,7 +98,9 @@ class _Exact:
     @property
     def features(self) -> Array:
         """Φ with ΦΦᵀ = HKH by pivoted Cholesky, of only as many columns as K has rank."""
-        factor, pivots, rank, _ = linalg.lapack.dpstrf(_kernel(self.z, self.z, self.width), tol=SPANNED, lower=1)
+        factor, pivots, rank, _ = linalg.lapack.dpstrf(
+            _kernel(self.z, self.z, self.width), tol=SPANNED, lower=1
+        )
         result = np.empty((len(self.z), rank))
         result[pivots - 1] = np.tril(factor[:, :rank])
         return np.asarray(result - result.mean(axis=0))
@@ -103,7 +113,9 @@ class _Exact:
         system = _kernel(self.z, self.z, self.width)
         system[np.diag_indices_from(system)] += ridge
         factor = linalg.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        ones, on_y = linalg.cho_solve(factor, np.column_stack([np.ones(len(y)), y]), check_finite=False).T
+        ones, on_y = linalg.cho_solve(
+            factor, np.column_stack([np.ones(len(y)), y]), check_finite=False
+        ).T
         bias = float(on_y.sum() / ones.sum())
         weights = on_y - bias * ones
         inverse = linalg.lapack.dpotri(factor[0], lower=1, overwrite_c=1)[0]
@@ -121,7 +133,9 @@ class _Nystroem:
     @classmethod
     def of(cls, z: Array, landmarks: Array, width: float) -> _Nystroem:
         # Points that others span would only magnify rounding errors.
-        _, pivots, rank, _ = linalg.lapack.dpstrf(_kernel(landmarks, landmarks, width), tol=SPANNED_LANDMARK, lower=1)
+        _, pivots, rank, _ = linalg.lapack.dpstrf(
+            _kernel(landmarks, landmarks, width), tol=SPANNED_LANDMARK, lower=1
+        )
         used = pivots[:rank] - 1
         machine = kernel_approximation.Nystroem(gamma=0.5, n_components=rank, random_state=0).fit(
             landmarks[used] / width
@@ -146,7 +160,9 @@ class _Nystroem:
         return weights, -float(self.mean @ weights), y - self.features @ coefficients, 1 - leverages
 
 
-def fit(s: Array, x: Array, *, indicators: npt.NDArray[np.bool_] | None = None, discreet: bool = True) -> Relation:
+def fit(
+    s: Array, x: Array, *, indicators: npt.NDArray[np.bool_] | None = None, discreet: bool = True
+) -> Relation:
     """The relation of each column of ``x`` (n, q) to the rows of ``s`` (n, d), given in random order.
 
     ``indicators`` marks 0/1 columns of ``s``. Their sd would put a rare level far from everything, so
@@ -157,12 +173,16 @@ def fit(s: Array, x: Array, *, indicators: npt.NDArray[np.bool_] | None = None, 
     if s.shape[1] == 0:  # nothing to explain X by
         mean, (q, none) = _centre_and_scale(x)[0], (x.shape[1], np.zeros(0))
         weights, zero, one = np.zeros((1, q)), np.zeros(q), np.ones(q)
-        return Relation(none, none, np.zeros((1, 0)), one, weights, mean, zero, zero, one, True, none, none)
+        return Relation(
+            none, none, np.zeros((1, 0)), one, weights, mean, zero, zero, one, True, none, none
+        )
     with one_thread():
         return _fit(s, x, indicators, discreet)[0]
 
 
-def left_out_errors(s: Array, x: Array, *, indicators: npt.NDArray[np.bool_] | None = None) -> Array:
+def left_out_errors(
+    s: Array, x: Array, *, indicators: npt.NDArray[np.bool_] | None = None
+) -> Array:
     """What each row of ``x`` misses its prediction by, made by a model of all other rows: e_i/(1 - h_ii).
 
     The model is an intruder's, who keeps nothing to himself: a line, and a curve through what the line leaves.
@@ -180,7 +200,9 @@ def left_out_errors(s: Array, x: Array, *, indicators: npt.NDArray[np.bool_] | N
         return _fit(s, line, indicators, discreet=False)[1]
 
 
-def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None, discreet: bool) -> tuple[Relation, Array]:
+def _fit(
+    s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None, discreet: bool
+) -> tuple[Relation, Array]:
     centre, sd = _centre_and_scale(s)
     scale = sd if indicators is None else np.where(indicators, 1.0, sd)
     x_centre, x_scale = _centre_and_scale(x)
@@ -213,23 +235,37 @@ def _fit(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None, discreet:
         of_width = machine(z, width)
         best = _smoothest(*_gcv(of_width.features, tame))
         for j in np.flatnonzero(chosen == width):
-            for ridge in n * RIDGES[best[j] :: -1]:  # smoother, until the model keeps single rows to themselves
+            for ridge in (
+                n * RIDGES[best[j] :: -1]
+            ):  # smoother, until the model keeps single rows to themselves
                 check_interrupt()
                 weights[:, j], bias[j], residuals, spare = of_width.solve(y[:, j], ridge)
                 freedom[j] = n - spare.sum()
                 # The variance of y is 1, or 0 where X is constant.
-                variance, left_out = (y[:, j] ** 2).mean(), residuals / np.maximum(spare, NO_RESIDUAL)
-                r2[j], r2_left_out[j] = variance - (residuals**2).mean(), variance - (left_out**2).mean()
+                variance, left_out = (
+                    (y[:, j] ** 2).mean(),
+                    residuals / np.maximum(spare, NO_RESIDUAL),
+                )
+                r2[j], r2_left_out[j] = (
+                    variance - (residuals**2).mean(),
+                    variance - (left_out**2).mean(),
+                )
                 errors[:, j] = left_out
-                if not discreet or (r2[j] - r2_left_out[j] <= OVERFIT and spare.min() >= 1 - LEVERAGE):
+                if not discreet or (
+                    r2[j] - r2_left_out[j] <= OVERFIT and spare.min() >= 1 - LEVERAGE
+                ):
                     break
     if small:
         # Rows that coincide become one landmark: predict pays for each.
         landmarks, member = np.unique(z, axis=0, return_inverse=True)
         weights = np.column_stack([np.bincount(member.reshape(-1), column) for column in weights.T])
-    exact = small or len(landmarks) < LANDMARKS  # landmarks that take in every distinct row approximate nothing
+    exact = (
+        small or len(landmarks) < LANDMARKS
+    )  # landmarks that take in every distinct row approximate nothing
     weights, bias = weights * x_scale, x_centre + bias * x_scale
-    model = Relation(centre, scale, landmarks, chosen, weights, bias, r2, r2_left_out, freedom, exact, low, high)
+    model = Relation(
+        centre, scale, landmarks, chosen, weights, bias, r2, r2_left_out, freedom, exact, low, high
+    )
     return model, errors * x_scale
 
 
@@ -267,7 +303,9 @@ def _centre_and_scale(columns: Array) -> tuple[Array, Array]:
     units = columns / np.where(peak > 0, peak, 1.0)
     constant = (columns == columns[0]).all(axis=0)
     sd = units.std(axis=0) * peak
-    return np.where(constant, columns[0], units.mean(axis=0) * peak), np.where(constant | (sd == 0), 1.0, sd)
+    return np.where(constant, columns[0], units.mean(axis=0) * peak), np.where(
+        constant | (sd == 0), 1.0, sd
+    )
 
 
 def _standardised(columns: Array, centre: Array, scale: Array) -> Array:

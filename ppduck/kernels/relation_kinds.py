@@ -76,9 +76,13 @@ def evidence(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None = None
     x_scores, s_scores = normal_scores(x), _by_column(s, flags)
     linear_r2, residual, rank = line(s, x)
     scores_r2, scores_residual, _ = line(s_scores, x_scores)
-    spearman = float(np.corrcoef(stats.rankdata(s[:, 0]), stats.rankdata(x))[0, 1]) if single else None
+    spearman = (
+        float(np.corrcoef(stats.rankdata(s[:, 0]), stats.rankdata(x))[0, 1]) if single else None
+    )
     by_rank = scores_r2 if spearman is None else spearman**2
-    related = _significant(linear_r2, n, rank, LINE_LEVEL) or _significant(by_rank, n, rank, RANK_LEVEL)
+    related = _significant(linear_r2, n, rank, LINE_LEVEL) or _significant(
+        by_rank, n, rank, RANK_LEVEL
+    )
     if category:
         kind: Kind = "linear" if related else "none"
         return Evidence(kind, n, linear_r2, None, linear_r2, scores_r2, scores_r2, 0.0)
@@ -86,7 +90,12 @@ def evidence(s: Array, x: Array, indicators: npt.NDArray[np.bool_] | None = None
     # Ranks as the kernel's input: no row stands alone at an end, where left-out residuals run wild.
     rows = min(n, ROWS)
     places = np.where(flags, s, stats.rankdata(s, axis=0) / n)[:rows]
-    fit = relation.fit(places, np.column_stack([residual, scores_residual])[:rows], indicators=flags, discreet=False)
+    fit = relation.fit(
+        places,
+        np.column_stack([residual, scores_residual])[:rows],
+        indicators=flags,
+        discreet=False,
+    )
     curve, scores_curve = (float(r2) if r2 > KERNEL_NOISE / rows else 0.0 for r2 in fit.r2_left_out)
     reversal = 0.0
     if scores_curve > 0:
@@ -129,7 +138,9 @@ def orthonormal(columns: Array) -> Array:
     """An orthonormal basis of the columns less their means; columns that add nothing are left out."""
     varying = columns[:, [_varies(column) for column in columns.T]]
     centred = varying - varying.mean(axis=0)
-    vectors, values, _ = np.linalg.svd(centred / np.linalg.norm(centred, axis=0), full_matrices=False)
+    vectors, values, _ = np.linalg.svd(
+        centred / np.linalg.norm(centred, axis=0), full_matrices=False
+    )
     return np.asarray(vectors[:, values > 1e-7])
 
 
@@ -154,9 +165,13 @@ def monotonic_part(s: Array, u: Array) -> Array:
 
 def increasing(values: Array, weights: Array | npt.NDArray[np.intp]) -> Array:
     """Isotonic regression: at i the max over j ≤ i of the min over k ≥ i of the mean of values j … k."""
-    sums, totals = (np.concatenate([[0.0], np.cumsum(part)]) for part in (values * weights, weights))
+    sums, totals = (
+        np.concatenate([[0.0], np.cumsum(part)]) for part in (values * weights, weights)
+    )
     weight = totals[None, 1:] - totals[:-1, None]
-    means = np.where(weight > 0, sums[None, 1:] - sums[:-1, None], np.inf) / np.where(weight > 0, weight, 1.0)
+    means = np.where(weight > 0, sums[None, 1:] - sums[:-1, None], np.inf) / np.where(
+        weight > 0, weight, 1.0
+    )
     least = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
     return np.diagonal(np.maximum.accumulate(least, axis=0)).copy()
 
@@ -172,7 +187,10 @@ def _significant(r2: float, n: int, rank: int, level: float) -> bool:
 def _by_column(s: Array, indicators: npt.NDArray[np.bool_]) -> Array:
     """Normal scores of the numeric columns; indicators stay as they are."""
     return np.column_stack(
-        [column if flag else normal_scores(column) for column, flag in zip(s.T, indicators, strict=True)]
+        [
+            column if flag else normal_scores(column)
+            for column, flag in zip(s.T, indicators, strict=True)
+        ]
     )
 
 

@@ -70,7 +70,8 @@ class Rule:
         """Whether support and confidence reach both limits by their estimates, or by the ends of their ranges."""
         end = "" if by == "estimate" else f"_{by}"
         return bool(
-            getattr(self, f"support{end}") >= limits.support and getattr(self, f"confidence{end}") >= limits.confidence
+            getattr(self, f"support{end}") >= limits.support
+            and getattr(self, f"confidence{end}") >= limits.confidence
         )
 
     def verdict(self, limits: Limits) -> str:
@@ -127,7 +128,9 @@ def find_rules(baskets: Baskets, limits: Limits, by: By = "estimate") -> list[Ru
     rules: list[Rule] = []
     for itemset, mean, error in chosen:
         both = supports.product(itemset)
-        support, lower, upper = (float(np.clip(mean + sign * reach * error, 0, 1)) for sign in (0, -1, 1))
+        support, lower, upper = (
+            float(np.clip(mean + sign * reach * error, 0, 1)) for sign in (0, -1, 1)
+        )
         for size in range(1, len(itemset)):
             for antecedent in combinations(itemset, size):
                 consequent = tuple(item for item in itemset if item not in antecedent)
@@ -159,7 +162,9 @@ def _shift(by: By) -> int:
     return {"lower": -1, "estimate": 0, "upper": 1}[by]
 
 
-def _candidates(supports: _Supports, limits: Limits, reach: float) -> Iterator[tuple[Itemset, float, float]]:
+def _candidates(
+    supports: _Supports, limits: Limits, reach: float
+) -> Iterator[tuple[Itemset, float, float]]:
     """Itemsets level by level with support and error; all parts of a set reach the limit by mean + reach · error."""
     items = len(supports.score)
     level: list[Itemset] = [(item,) for item in range(items)]
@@ -185,7 +190,9 @@ def _candidates(supports: _Supports, limits: Limits, reach: float) -> Iterator[t
                 raise TooManyError("itemsets", most, size)
 
 
-def _confidence(both: Array, antecedent: Array, supports: _Supports, limits: Limits) -> tuple[float, float, float]:
+def _confidence(
+    both: Array, antecedent: Array, supports: _Supports, limits: Limits
+) -> tuple[float, float, float]:
     """ĉ = ŝ_XY/ŝ_X, and its range about Ê(ĉ) (3.4) with var(ĉ) (3.5), all of it held inside [0, 1].
 
     With π11 the support of X and Y and π10 that of X without Y. Where the range of ŝ_X reaches 0, nothing is known of
@@ -206,5 +213,8 @@ def _confidence(both: Array, antecedent: Array, supports: _Supports, limits: Lim
     error = np.sqrt(max((s10**2 * v11 + s11**2 * v10 - 2 * s10 * s11 * c) / s1**4, 0.0))
     reach = half_width(limits.level, limits.spread) * error
     # Equal but for rounding where there is no error.
-    lower, upper = min(float(np.clip(mean - reach, 0, 1)), estimate), max(float(np.clip(mean + reach, 0, 1)), estimate)
+    lower, upper = (
+        min(float(np.clip(mean - reach, 0, 1)), estimate),
+        max(float(np.clip(mean + reach, 0, 1)), estimate),
+    )
     return estimate, lower, upper

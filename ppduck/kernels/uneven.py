@@ -72,5 +72,7 @@ def _inflation(x: Array, y: Array) -> float:
 
 
 def _white(values: Array) -> Array:
-    basis, sizes, _ = np.linalg.svd(values / np.maximum(np.abs(values).max(axis=0), 1e-300), full_matrices=False)
+    basis, sizes, _ = np.linalg.svd(
+        values / np.maximum(np.abs(values).max(axis=0), 1e-300), full_matrices=False
+    )
     return np.asarray(basis[:, sizes > 1e-5 * max(sizes[0], 1e-300)] * math.sqrt(len(values)))

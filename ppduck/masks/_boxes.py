@@ -13,7 +13,9 @@ ALL, BETWEEN, UPTO = "*", "|", ".."
 
 def unambiguous(text: sql.Expr) -> sql.Expr:
     """A level in quotes where it could be taken for a list of levels, or for all of them."""
-    strange = exp.or_(sql.call("contains", text.copy(), sql.text(BETWEEN)), sql.equal(text.copy(), sql.text(ALL)))
+    strange = exp.or_(
+        sql.call("contains", text.copy(), sql.text(BETWEEN)), sql.equal(text.copy(), sql.text(ALL))
+    )
     quotes = sql.call("concat", sql.text('"'), text.copy(), sql.text('"'))
     return sql.cases((strange, quotes), otherwise=text.copy())
 

@@ -24,7 +24,13 @@ def _rows(mask: GroupingMask, catalog: Catalog, call: Any) -> list[Row]:
     found: list[Row] = [(name, *mask.becomes(name, call)) for name in names]
     found += promised(mask)
     if getattr(call, "seed", None) is not None:
-        found.append((None, "not guaranteed", "protection: seeded chance can be made again by anybody; for tests only"))
+        found.append(
+            (
+                None,
+                "not guaranteed",
+                "protection: seeded chance can be made again by anybody; for tests only",
+            )
+        )
     return found
 
 

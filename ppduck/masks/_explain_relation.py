@@ -42,7 +42,9 @@ class Modelled(Training):
 
 
 def explained(mask: LinearMask, catalog: Catalog, call: NumericCall) -> sql.Expr:
-    return sql.union_all([explain.explained(mask, catalog, call), _assumptions(mask, catalog, call)])
+    return sql.union_all(
+        [explain.explained(mask, catalog, call), _assumptions(mask, catalog, call)]
+    )
 
 
 def _assumptions(mask: LinearMask, catalog: Catalog, call: NumericCall) -> sql.Expr:
@@ -53,8 +55,12 @@ def _assumptions(mask: LinearMask, catalog: Catalog, call: NumericCall) -> sql.E
     rows = found.answer(found.training(), UDF, [MODELS, TRAINING], told, RESULTS)
     note: sql.Expr = sql.column("note")
     if found.masking.by:
-        note = sql.call("concat", sql.text("in the group "), sql.column(STRATUM), sql.text(": "), note)
-    return sql.query([sql.column("column_name"), sql.column("role"), note], sql.derived(rows, "_pp_explained"))
+        note = sql.call(
+            "concat", sql.text("in the group "), sql.column(STRATUM), sql.text(": "), note
+        )
+    return sql.query(
+        [sql.column("column_name"), sql.column("role"), note], sql.derived(rows, "_pp_explained")
+    )
 
 
 def solve(spec: MaskSpec, told: Modelled) -> list[dict[str, Any]]:

@@ -32,7 +32,9 @@ NO_GAIN = (
         "given nonconf, the masked values tell nothing more about conf by any linear prediction",
     ),
 )
-SHAPE = Loss("marginal distributions change: quantiles, skewness, extremes and signs are not those of the original")
+SHAPE = Loss(
+    "marginal distributions change: quantiles, skewness, extremes and signs are not those of the original"
+)
 CURVES = Loss("relations that are not linear are lost, and so are interactions between columns")
 REPEATED = Loss(
     "safety of a view over changing data: exact sums before and after a change show what changed; release tables, and "
@@ -47,7 +49,9 @@ MANY_RELEASES = Loss(
     "equation about each conf column, and as many releases as rows would solve them"
 )
 UNUSED = Loss("relations with columns outside conf, nonconf and strata")
-UNUSED_WITHOUT_STRATA = Loss("relations with columns outside conf and nonconf, and differences between groups")
+UNUSED_WITHOUT_STRATA = Loss(
+    "relations with columns outside conf and nonconf, and differences between groups"
+)
 ORDER = Loss("the order of rows")
 _TOLD = (
     "secrecy of extremes: exact variances tell how far out a row is that outweighs all others, to 29 % where it makes "

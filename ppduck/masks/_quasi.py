@@ -16,7 +16,8 @@ from ppduck.errors import Faults, listed
 from ppduck.values import folded
 
 QI = parameter(
-    arguments.columns, "the quasi-identifiers: columns that others may know of a person, such as ['age', 'zip']"
+    arguments.columns,
+    "the quasi-identifiers: columns that others may know of a person, such as ['age', 'zip']",
 )
 
 

@@ -63,16 +63,27 @@ MOST_ROWS = 100_000_000  # a group's number is eight bytes, and several times th
 class AnatomyCall(Call):
     tbl: str = TABLE
     qi: Sequence[str] = QI
-    sensitive: str = parameter(arguments.words, "the column whose values nobody may connect with a person")
+    sensitive: str = parameter(
+        arguments.words, "the column whose values nobody may connect with a person"
+    )
     l: int = parameter(  # noqa: E741 - what the paper, and everybody, calls it
-        at_least_two, "the least number of rows, all of different values, in a group, such as l := 3"
+        at_least_two,
+        "the least number of rows, all of different values, in a group, such as l := 3",
     )
     part: str = parameter(
-        arguments.choice("qit", "st"), "'qit' for the quasi-identifiers, 'st' for the sensitive values", "qit"
+        arguments.choice("qit", "st"),
+        "'qit' for the quasi-identifiers, 'st' for the sensitive values",
+        "qit",
     )
-    keep: Sequence[str] = parameter(arguments.columns, "further columns of the quasi-identifier table", ())
-    key: Sequence[str] = parameter(arguments.columns, "the columns that identify a row for its chance", ())
-    seed: int | None = parameter(arguments.integer, "repeatable, unprotected chance for tests", None)
+    keep: Sequence[str] = parameter(
+        arguments.columns, "further columns of the quasi-identifier table", ()
+    )
+    key: Sequence[str] = parameter(
+        arguments.columns, "the columns that identify a row for its chance", ()
+    )
+    seed: int | None = parameter(
+        arguments.integer, "repeatable, unprotected chance for tests", None
+    )
 
 
 @dataclass(frozen=True)
@@ -107,18 +118,28 @@ def plan(catalog: Catalog, call: AnatomyCall) -> sql.Expr:
     named = Named(NAME, catalog, call)
     sensitive, keep = named.columns("sensitive", [call.sensitive]), named.columns("keep", call.keep)
     key = named.columns("key", call.key)
-    refuse_overlap(named.faults, {"sensitive": sensitive, "qi": named.qi, "keep": keep, "key": key}, "sensitive")
+    refuse_overlap(
+        named.faults,
+        {"sensitive": sensitive, "qi": named.qi, "keep": keep, "key": key},
+        "sensitive",
+    )
     refuse_overlap(named.faults, {"qi": named.qi, "keep": keep}, "qi")
     named.refuse_called([*named.qi, *keep], (GROUP_ID,))
     named.refuse_called(sensitive, (GROUP_ID, COUNT))
     named.faults.raise_if_any()
-    return _Anatomy(named, sensitive[0].name, [c.name for c in keep], [c.name for c in key], call).plan().query()
+    return (
+        _Anatomy(named, sensitive[0].name, [c.name for c in keep], [c.name for c in key], call)
+        .plan()
+        .query()
+    )
 
 
 class _Anatomy:
     """The stages of one call."""
 
-    def __init__(self, named: Named, sensitive: str, keep: list[str], key: list[str], call: AnatomyCall) -> None:
+    def __init__(
+        self, named: Named, sensitive: str, keep: list[str], key: list[str], call: AnatomyCall
+    ) -> None:
         self.source, self.qi = named.source, [column.name for column in named.qi]
         self.sensitive, self.keep, self.key, self.call = sensitive, keep, key, call
         self.words = normals.word_function(1, seeded=call.seed is not None)
@@ -150,8 +171,14 @@ class _Anatomy:
         return AnatomySpec(NAME, self.source.label, self.sensitive, self.key, self.call.l, made)
 
     def _source(self) -> sql.Expr:
-        columns = [sql.named(self._hidden(name), f"_pp_q{i}") for i, name in enumerate([*self.qi, *self.keep])]
-        columns += [sql.named(self._hidden(self.sensitive), "_pp_s"), sql.named(self._row_key(), KEY)]
+        columns = [
+            sql.named(self._hidden(name), f"_pp_q{i}")
+            for i, name in enumerate([*self.qi, *self.keep])
+        ]
+        columns += [
+            sql.named(self._hidden(self.sensitive), "_pp_s"),
+            sql.named(self._row_key(), KEY),
+        ]
         if self.key:
             has_key = sql.present([sql.column(name) for name in self.key])
             assert has_key is not None
@@ -167,7 +194,9 @@ class _Anatomy:
         """What a row's chance hangs on: its content, and its key, its number, or which of equal rows it is."""
         used = keys.numbers([self.source.column(name) for name in [*self.qi, self.sensitive]])
         if self.key:
-            return sql.call("hash", *keys.numbers([self.source.column(name) for name in self.key]), *used)
+            return sql.call(
+                "hash", *keys.numbers([self.source.column(name) for name in self.key]), *used
+            )
         if self.source.has_rowid:
             return sql.call("hash", sql.column("rowid"), *used)
         # Equal rows must not share their chance: they would go to groups that were made one after the other.
@@ -191,7 +220,9 @@ class _Anatomy:
             aggregates.digest("_pp_digest", sql.column(KEY)),
         ]
         seen = Totals(SEEN, False, [], told, sql.table(SOURCE))
-        tweak = CHECK.asked(self._specification(), {each.name.removeprefix("_pp_"): each.column for each in told})
+        tweak = CHECK.asked(
+            self._specification(), {each.name.removeprefix("_pp_"): each.column for each in told}
+        )
         return [seen, Groups(LOOK, True, sql.query([sql.named(tweak, TWEAK)], sql.table(SEEN)))]
 
     def _asked(self) -> sql.Expr:
@@ -201,14 +232,24 @@ class _Anatomy:
             sql.table(SOURCE),
             group=[sql.column("_pp_s")],
         )
-        listed = sql.named(sql.in_order("list", sql.column("_pp_n"), [sql.column("_pp_s")]), "_pp_counts")
-        in_order = sql.derived(sql.query([listed], sql.derived(counts, "_pp_counted")), "_pp_in_order")
-        secret = sql.cast(sql.call(self.words, sql.cast(sql.number(0), "UBIGINT"), sql.column(TWEAK)), "VARCHAR")
-        asked = SOLVE.asked(self._specification(), {"secret": secret, "counts": sql.column("_pp_counts")})
+        listed = sql.named(
+            sql.in_order("list", sql.column("_pp_n"), [sql.column("_pp_s")]), "_pp_counts"
+        )
+        in_order = sql.derived(
+            sql.query([listed], sql.derived(counts, "_pp_counted")), "_pp_in_order"
+        )
+        secret = sql.cast(
+            sql.call(self.words, sql.cast(sql.number(0), "UBIGINT"), sql.column(TWEAK)), "VARCHAR"
+        )
+        asked = SOLVE.asked(
+            self._specification(), {"secret": secret, "counts": sql.column("_pp_counts")}
+        )
         return sql.query([sql.named(asked, "_pp_groups")], in_order.cross(sql.table(LOOK)))
 
     def _places(self) -> sql.Expr:
-        counting = sql.call("generate_series", sql.number(1), sql.call("len", sql.column("_pp_groups")))
+        counting = sql.call(
+            "generate_series", sql.number(1), sql.call("len", sql.column("_pp_groups"))
+        )
         columns = [
             sql.named(sql.call("unnest", sql.column("_pp_groups")), "_pp_group"),
             sql.named(sql.call("unnest", counting), "_pp_place"),
@@ -226,11 +267,16 @@ class _Anatomy:
         return sql.query([sql.star("_pp_drawn"), place], sql.table("_pp_drawn"))
 
     def _joined(self) -> sql.Rows:
-        same = sql.equal(sql.column("_pp_place", "_pp_ranked"), sql.column("_pp_place", "_pp_places"))
+        same = sql.equal(
+            sql.column("_pp_place", "_pp_ranked"), sql.column("_pp_place", "_pp_places")
+        )
         return sql.table("_pp_ranked").join(sql.table("_pp_places"), same)
 
     def _qi_table(self) -> sql.Expr:
-        columns = [sql.named(sql.column(f"_pp_q{i}"), name) for i, name in enumerate([*self.qi, *self.keep])]
+        columns = [
+            sql.named(sql.column(f"_pp_q{i}"), name)
+            for i, name in enumerate([*self.qi, *self.keep])
+        ]
         columns.append(sql.named(sql.column("_pp_group"), GROUP_ID))
         # Rows in their own order might tell the sensitive values, if that is what they were sorted by; and so might the
         # word that gave them their place: where it stands among those of its value is known of a group.
@@ -280,7 +326,11 @@ def solve(spec: AnatomySpec, told: Counts) -> Any:
     possible = largest_l(sizes)
     if possible < wanted:
         most, n = int(sizes.max()), int(sizes.sum())
-        remedy = f"the largest l possible is {possible}" if possible > 1 else "no l of 2 or more is possible"
+        remedy = (
+            f"the largest l possible is {possible}"
+            if possible > 1
+            else "no l of 2 or more is possible"
+        )
         raise spec.refuse(
             f"l = {wanted} needs a table in which no value of column {quoted(spec.sensitive)} has more than "
             f"1/{wanted} of the rows; the most frequent one has {most} of {n}, so that {remedy}."
@@ -290,9 +340,15 @@ def solve(spec: AnatomySpec, told: Counts) -> Any:
 
 def _becomes(name: str, call: AnatomyCall) -> tuple[str, str]:
     if folded(name) == folded(call.sensitive):
-        return "sensitive", f"released in part 'st' only, as a value of a group of at least {call.l} rows"
+        return (
+            "sensitive",
+            f"released in part 'st' only, as a value of a group of at least {call.l} rows",
+        )
     if names_column(call.qi, name):
-        return "quasi-identifier", f"released as it is in part 'qit', beside the number of its group ({GROUP_ID})"
+        return (
+            "quasi-identifier",
+            f"released as it is in part 'qit', beside the number of its group ({GROUP_ID})",
+        )
     if names_column(call.keep, name):
         return "kept", "released as it is in part 'qit': leave it out if it tells what sensitive is"
     keyed = "; names the row for its chance" if names_column(call.key, name) else ""
@@ -313,11 +369,16 @@ FUNCTION = register(
                 Promise.DIVERSE_VALUES,
                 "who finds a person's row knows the sensitive value with a probability of at most 1/l",
             ),
-            Guarantee(Promise.VALUES, "quasi-identifiers and sensitive values are all released, each as it is"),
+            Guarantee(
+                Promise.VALUES,
+                "quasi-identifiers and sensitive values are all released, each as it is",
+            ),
         ),
         loses=(
             PRESENCE,
-            Loss("relations of the sensitive column with the others: within a group every pairing is as likely"),
+            Loss(
+                "relations of the sensitive column with the others: within a group every pairing is as likely"
+            ),
             INTERSECTED,
             OTHER_KNOWLEDGE,
         ),

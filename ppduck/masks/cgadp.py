@@ -75,14 +75,20 @@ MASK = register(
         summary="New values between the original ones: marginal distributions and monotonic relations come out.",
         reference="Sarathy, Muralidhar & Parsa 2002, Management Science 48(12)",
         keeps=(
-            Guarantee(Promise.DISTRIBUTION, "the distribution of every conf column, to 1/n at every value"),
+            Guarantee(
+                Promise.DISTRIBUTION, "the distribution of every conf column, to 1/n at every value"
+            ),
             IN_RANGE,
             RANKS,
             NO_GAIN_IN_RANKS,
         ),
         loses=(
-            Loss("exact means and covariances: they differ a little, more for few rows and heavy tails"),
-            Loss("secrecy of extremes: they stay what they are, and the largest value may be released, in another row"),
+            Loss(
+                "exact means and covariances: they differ a little, more for few rows and heavy tails"
+            ),
+            Loss(
+                "secrecy of extremes: they stay what they are, and the largest value may be released, in another row"
+            ),
             CURVES_BEYOND_RANKS,
             UNUSED,
             MANY_RELEASES,

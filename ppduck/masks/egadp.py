@@ -23,7 +23,9 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
     return orthogonal_form(blocks, request, coefficients, np.zeros(blocks.q), residual)
 
 
-def orthogonal_form(blocks: Blocks, request: Request, coefficients: Array, alpha: Array, target: Array) -> LinearForm:
+def orthogonal_form(
+    blocks: Blocks, request: Request, coefficients: Array, alpha: Array, target: Array
+) -> LinearForm:
     """Y = u + α·r + e with e orthogonal to [1, S, X] and of covariance ``target``."""
     p = blocks.p
     on_regressors, noise = blocks.residual_noise(p + blocks.q)

@@ -42,7 +42,8 @@ class PlainCall(Call):
         "brings it",
     )
     key: Sequence[str] = parameter(
-        arguments.columns, "the columns that identify a row, each once; 'rowid' numbers the rows of a table"
+        arguments.columns,
+        "the columns that identify a row, each once; 'rowid' numbers the rows of a table",
     )
     nonconf: Sequence[str] = parameter(
         arguments.columns, "the numeric columns whose relation to conf is kept, up to five", ()
@@ -55,7 +56,10 @@ def explained(mask: PlainMacro, catalog: Catalog, call: PlainCall) -> sql.Expr:
     told = NumericCall(tbl=call.tbl, conf=call.conf, key=key, nonconf=call.nonconf)
     roles = assign(mask.name, catalog, told, uses_nonconf=True)
     nulls = "; NULL stays NULL"  # which the plain macro refuses
-    rows = [(column, role, note.removesuffix(nulls)) for column, role, note in columns(egadp.MASK, roles, told)]
+    rows = [
+        (column, role, note.removesuffix(nulls))
+        for column, role, note in columns(egadp.MASK, roles, told)
+    ]
     noted = noise_key(roles.source, roles.key, "", [], f"NOT unique; {mask.name} refuses it")
     return sql.union_all([table(rows + promised(mask)), noted])
 

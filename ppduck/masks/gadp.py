@@ -34,7 +34,9 @@ MASK = register(
         reference="Muralidhar, Parsa & Sarathy 1999, Management Science 45(10)",
         keeps=(
             *APPROXIMATE,
-            Guarantee(Promise.NO_GAIN, "given nonconf, the masked values are drawn independently of conf"),
+            Guarantee(
+                Promise.NO_GAIN, "given nonconf, the masked values are drawn independently of conf"
+            ),
         ),
         loses=(*LINEAR_LOSSES, EXTREMES_DRAWN_ANEW),
         reads_x="none",

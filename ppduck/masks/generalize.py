@@ -55,7 +55,9 @@ MOST_CELLS = 5_000_000
 class GeneralizeCall(Call):
     tbl: str = TABLE
     qi: Sequence[str] = QI
-    k: int = parameter(at_least_two, "the least number of rows that share all quasi-identifiers, such as k := 5")
+    k: int = parameter(
+        at_least_two, "the least number of rows that share all quasi-identifiers, such as k := 5"
+    )
     sensitive: str | None = parameter(
         arguments.words, "the column in which rows that share them must differ; needs l", None
     )
@@ -103,12 +105,18 @@ def plan(catalog: Catalog, call: GeneralizeCall) -> sql.Expr:
     if call.l is not None and call.sensitive is None:
         named.faults.add("l needs the column that is to be diverse: sensitive := '…'.")
     if call.sensitive is not None and call.l is None:
-        named.faults.add("sensitive is given without l, which says how diverse it must be; give l, or leave it out.")
+        named.faults.add(
+            "sensitive is given without l, which says how diverse it must be; give l, or leave it out."
+        )
     if call.diversity is not None and call.l is None:
-        named.faults.add("diversity says what l means, and l is not given; leave it out for k-anonymity alone.")
+        named.faults.add(
+            "diversity says what l means, and l is not given; leave it out for k-anonymity alone."
+        )
     if call.group_id:
         dropped = {column.name for column in drop}
-        named.refuse_called([c for c in named.source.columns or () if c.name not in dropped], (GROUP_ID,))
+        named.refuse_called(
+            [c for c in named.source.columns or () if c.name not in dropped], (GROUP_ID,)
+        )
     for column in named.qi:
         if column.type and not (is_category(column.type) or is_range(column.type)):
             named.faults.add(unfit(column.name, column.type))
@@ -120,8 +128,16 @@ def plan(catalog: Catalog, call: GeneralizeCall) -> sql.Expr:
 class _Generalization:
     """The stages of one call: cells are counted and grouped, and rows get the texts of their cell's group."""
 
-    def __init__(self, named: Named, sensitive: list[Column], drop: list[str], call: GeneralizeCall) -> None:
-        self.source, self.qi, self.sensitive, self.drop, self.call = named.source, named.qi, sensitive, drop, call
+    def __init__(
+        self, named: Named, sensitive: list[Column], drop: list[str], call: GeneralizeCall
+    ) -> None:
+        self.source, self.qi, self.sensitive, self.drop, self.call = (
+            named.source,
+            named.qi,
+            sensitive,
+            drop,
+            call,
+        )
         self.columns = range(len(self.qi))
 
     def plan(self) -> Plan:
@@ -145,7 +161,9 @@ class _Generalization:
 
     def _source(self) -> sql.Expr:
         hidden = {c.name: sql.hidden(c.name) for c in [*self.qi, *self.sensitive] if c.is_integer}
-        return sql.query([sql.star("_pp_row", replace=hidden)], sql.source(self.source.sql, "_pp_row"))
+        return sql.query(
+            [sql.star("_pp_row", replace=hidden)], sql.source(self.source.sql, "_pp_row")
+        )
 
     def _specification(self) -> GeneralizeSpec:
         return GeneralizeSpec(
@@ -163,23 +181,35 @@ class _Generalization:
         used = [sql.named(sql.column(column.name), f"_pp_q{j}") for j, column in enumerate(self.qi)]
         used += [sql.named(sql.column(column.name), "_pp_s") for column in self.sensitive]
         group = [sql.number(i) for i in range(1, len(used) + 1)]
-        return sql.query([*used, sql.named(aggregates.rows(), "_pp_n")], sql.table(SOURCE), group=group)
+        return sql.query(
+            [*used, sql.named(aggregates.rows(), "_pp_n")], sql.table(SOURCE), group=group
+        )
 
     def _cells(self) -> sql.Expr:
         """Cells with the rank of each of their values among those of its column, from 1."""
         ranked = [(f"_pp_q{j}", f"_pp_code{j}") for j in self.columns]
         ranked += [("_pp_s", "_pp_sensitive_code")] if self.sensitive else []
-        codes = [sql.named(sql.over(sql.call("dense_rank"), (), [sql.column(value)]), code) for value, code in ranked]
+        codes = [
+            sql.named(sql.over(sql.call("dense_rank"), (), [sql.column(value)]), code)
+            for value, code in ranked
+        ]
         number = sql.named(sql.over(sql.call("row_number")), "_pp_cell")
         return sql.query([sql.star("_pp_counted"), number, *codes], sql.table("_pp_counted"))
 
     def _asked(self) -> sql.Expr:
         """The group of every cell. Of more cells than can be worked on one too many is shown, to be refused."""
-        types = [sql.call("any_value", sql.call("typeof", sql.column(f"_pp_q{j}"))) for j in self.columns]
+        types = [
+            sql.call("any_value", sql.call("typeof", sql.column(f"_pp_q{j}"))) for j in self.columns
+        ]
         values = [f"_pp_q{j}" for j in self.columns] + (["_pp_s"] if self.sensitive else [])
         missing = [_sum_where_null(value) for value in values]
-        numbers = [sql.column(f"_pp_code{j}") for j in self.columns] + [self._place(j) for j in self.columns]
-        numbers += [sql.column("_pp_sensitive_code") if self.sensitive else sql.number(1), sql.column("_pp_n")]
+        numbers = [sql.column(f"_pp_code{j}") for j in self.columns] + [
+            self._place(j) for j in self.columns
+        ]
+        numbers += [
+            sql.column("_pp_sensitive_code") if self.sensitive else sql.number(1),
+            sql.column("_pp_n"),
+        ]
         cells = sql.in_order("list", sql.array(numbers, "DOUBLE"), [sql.column("_pp_cell")])
         told = {
             "types": sql.array(types, "VARCHAR"),
@@ -207,7 +237,9 @@ class _Generalization:
         return sql.call("coalesce", number, sql.call("epoch", time))
 
     def _grouped(self) -> sql.Expr:
-        counting = sql.call("generate_series", sql.number(1), sql.call("len", sql.column("_pp_groups")))
+        counting = sql.call(
+            "generate_series", sql.number(1), sql.call("len", sql.column("_pp_groups"))
+        )
         groups = sql.query(
             [
                 sql.named(sql.call("unnest", sql.column("_pp_groups")), "_pp_group"),
@@ -239,7 +271,9 @@ class _Generalization:
         if self.qi[j].type:
             return exp.true() if is_category(self.qi[j].type) else exp.false()
         kind = sql.call("typeof", value)
-        return exp.or_(kind.isin("VARCHAR", "BOOLEAN"), sql.call("starts_with", kind.copy(), sql.text("ENUM")))
+        return exp.or_(
+            kind.isin("VARCHAR", "BOOLEAN"), sql.call("starts_with", kind.copy(), sql.text("ENUM"))
+        )
 
     def _boxes(self) -> sql.Expr:
         """The texts of each group."""
@@ -261,11 +295,18 @@ class _Generalization:
     def _released(self) -> sql.Expr:
         names = [(column.name, f"_pp_q{j}") for j, column in enumerate(self.qi)]
         names += [(column.name, "_pp_s") for column in self.sensitive]
-        same = [sql.equal(sql.column(name, SOURCE), sql.column(own, "_pp_grouped")) for name, own in names]
-        of_group = sql.equal(sql.column("_pp_group", "_pp_grouped"), sql.column("_pp_group", "_pp_boxes"))
+        same = [
+            sql.equal(sql.column(name, SOURCE), sql.column(own, "_pp_grouped"))
+            for name, own in names
+        ]
+        of_group = sql.equal(
+            sql.column("_pp_group", "_pp_grouped"), sql.column("_pp_group", "_pp_boxes")
+        )
         rows = sql.table(SOURCE).join(sql.table("_pp_grouped"), exp.and_(*same))
         rows = rows.join(sql.table("_pp_boxes"), of_group)
-        replace = {column.name: sql.column(f"_pp_text{j}", "_pp_boxes") for j, column in enumerate(self.qi)}
+        replace = {
+            column.name: sql.column(f"_pp_text{j}", "_pp_boxes") for j, column in enumerate(self.qi)
+        }
         columns = [sql.star(SOURCE, self.drop, replace)]
         if self.call.group_id:
             columns.append(sql.named(sql.column("_pp_group", "_pp_boxes"), GROUP_ID))
@@ -298,7 +339,9 @@ def solve(spec: GeneralizeSpec, told: Told) -> Any:
         if is_category(type_ or ""):
             places[:, j] = codes[:, j]
         elif not np.isfinite(places[:, j]).all():
-            faults.add(f"qi column {quoted(name)} holds NaN or infinity; leave such rows out with a SELECT in tbl.")
+            faults.add(
+                f"qi column {quoted(name)} holds NaN or infinity; leave such rows out with a SELECT in tbl."
+            )
     faults.raise_if_any()
     sensitive = table[:, -2].astype(np.int64) - 1
     rule = Rule(spec.k, spec.l, spec.diversity)
@@ -306,7 +349,9 @@ def solve(spec: GeneralizeSpec, told: Told) -> Any:
     return 1 + mondrian.generalized(Cells(codes, places, counts, sensitive), rule).of
 
 
-def _refuse_missing(faults: Faults, spec: GeneralizeSpec, missing: Sequence[int], rows: int) -> None:
+def _refuse_missing(
+    faults: Faults, spec: GeneralizeSpec, missing: Sequence[int], rows: int
+) -> None:
     parts = [*(("qi", name) for name in spec.qi), *(("sensitive", name) for name in spec.sensitive)]
     for (part, name), count in zip(parts, missing, strict=True):
         if count:
@@ -344,7 +389,11 @@ def _refuse_table(faults: Faults, spec: GeneralizeSpec, rule: Rule, counts: mond
             mondrian.DISTINCT: f"{rule.l} distinct values",
             mondrian.ENTROPY: f"an entropy of at least ln {rule.l}",
         }[rule.diversity]
-        remedy = f"the largest l possible is {possible}" if possible > 1 else "no l of 2 or more is possible"
+        remedy = (
+            f"the largest l possible is {possible}"
+            if possible > 1
+            else "no l of 2 or more is possible"
+        )
         raise faults.refuse(
             f"l = {rule.l} by {rule.diversity} needs {needs}, and column {quoted(spec.sensitive[0])} does not have "
             f"that in all {n} rows together; {remedy}."
@@ -353,12 +402,18 @@ def _refuse_table(faults: Faults, spec: GeneralizeSpec, rule: Rule, counts: mond
 
 def _becomes(name: str, call: GeneralizeCall) -> tuple[str, str]:
     if names_column(call.qi, name):
-        return "quasi-identifier", f"replaced by a range or a set of values, as text, that {call.k} rows share"
+        return (
+            "quasi-identifier",
+            f"replaced by a range or a set of values, as text, that {call.k} rows share",
+        )
     if names_column(call.drop, name):
         return "dropped", "left out of the output"
     if call.sensitive is not None and names_column([call.sensitive], name):
         diversity = call.diversity or mondrian.FREQUENCY
-        return "sensitive", f"released as it is; {call.l}-diverse by {diversity} among rows that share all ranges"
+        return (
+            "sensitive",
+            f"released as it is; {call.l}-diverse by {diversity} among rows that share all ranges",
+        )
     return "not used", "released as it is: drop it if it tells who somebody is"
 
 

@@ -37,7 +37,9 @@ MASK = register(
         keeps=EXACT,
         loses=(
             *EXACT_LOSSES,
-            Loss("noise may correlate with conf by chance in small tables; egadp_mask rules that out"),
+            Loss(
+                "noise may correlate with conf by chance in small tables; egadp_mask rules that out"
+            ),
         ),
         reads_x="none",
         example="FROM ipso_mask('customers', conf=['x1','x2'], nonconf=['s1','s2','region'], key='id')",

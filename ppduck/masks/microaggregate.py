@@ -35,7 +35,9 @@ MOST_VALUES = 100_000_000  # 0.8 GB as doubles, and several times that on the wa
 _COUNT = arguments.whole(1)
 
 
-@arguments.reader(f"'all', {_COUNT.takes}, or lists of columns, such as [['a','b'],['c']]", _COUNT.within)
+@arguments.reader(
+    f"'all', {_COUNT.takes}, or lists of columns, such as [['a','b'],['c']]", _COUNT.within
+)
 def _variables(value: Any) -> int | str | list[list[str]]:
     if value == "all":
         return "all"
@@ -66,7 +68,9 @@ def stages(masking: Masking) -> Plan:
     return list_plan(own, SOLVE, shared_keys=True)
 
 
-def _sets(names: list[str], variables: int | str | list[list[str]], roles: Roles) -> list[list[str]]:
+def _sets(
+    names: list[str], variables: int | str | list[list[str]], roles: Roles
+) -> list[list[str]]:
     """The columns that are grouped by together: consecutive ones, the last set smaller where they do not divide."""
     if variables == "all":
         return [names]
@@ -78,14 +82,18 @@ def _sets(names: list[str], variables: int | str | list[list[str]], roles: Roles
     for part in variables:
         for name in part:
             if folded(name) not in own:
-                faults.append(f"variables names column {quoted(name)}, which is not in conf.{near_miss(name, names)}")
+                faults.append(
+                    f"variables names column {quoted(name)}, which is not in conf.{near_miss(name, names)}"
+                )
             elif folded(name) in seen:
                 faults.append(f"variables names column {quoted(name)} twice.")
             seen.add(folded(name))
         sets.append([own[folded(name)] for name in part if folded(name) in own])
     missing = [name for name in names if folded(name) not in seen]
     if missing:
-        faults.append(f"variables leaves out {listed(missing)}; every conf column is in one of its lists.")
+        faults.append(
+            f"variables leaves out {listed(missing)}; every conf column is in one of its lists."
+        )
     if faults:
         raise roles.faults("microaggregate_mask", faults)
     return sets
@@ -151,9 +159,15 @@ MASK = register(
             ),
         ),
         loses=(
-            Loss("variances and covariances: what varies within groups is lost; information_loss() tells how much"),
-            Loss("k-anonymity where columns are grouped in several sets: combinations across sets may be unique"),
-            Loss("secrecy of extremes: the mean of k values of which one is very large shows about how large it is"),
+            Loss(
+                "variances and covariances: what varies within groups is lost; information_loss() tells how much"
+            ),
+            Loss(
+                "k-anonymity where columns are grouped in several sets: combinations across sets may be unique"
+            ),
+            Loss(
+                "secrecy of extremes: the mean of k values of which one is very large shows about how large it is"
+            ),
             Loss("protection by k where the same record is in the table more than once"),
             UNUSED,
         ),

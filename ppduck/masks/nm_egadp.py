@@ -30,7 +30,15 @@ from ppduck.kernels.linear import Blocks, LinearForm, independent, regress, scal
 from ppduck.libraries import linalg
 from ppduck.masks._explain_relation import UDF as ASSUMPTIONS
 from ppduck.masks._explain_relation import explained
-from ppduck.masks._promises import EXTREMES, MANY_RELEASES, REPEATED, SHAPE, SMALL, UNUSED, VALUES_RELEASED
+from ppduck.masks._promises import (
+    EXTREMES,
+    MANY_RELEASES,
+    REPEATED,
+    SHAPE,
+    SMALL,
+    UNUSED,
+    VALUES_RELEASED,
+)
 from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact
 from ppduck.query import ranks
 from ppduck.query import tree as sql
@@ -56,7 +64,9 @@ ROWS_A_PRODUCT = 10
 STRETCH, RESIDUALS = "_pp_stretch", "_pp_residuals"
 
 
-@arguments.reader("1 (perturb), 2 (shuffle the values), 3 (shuffle the residuals) or 4 (shuffle both)")
+@arguments.reader(
+    "1 (perturb), 2 (shuffle the values), 3 (shuffle the residuals) or 4 (shuffle both)"
+)
 def _variant(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 4:
         raise MisreadError
@@ -119,7 +129,12 @@ def solve(blocks: Blocks, request: Request) -> LinearForm:
     refuse_ill_conditioned(request, on_terms)
     masked = blocks.form(on_terms[:p], on_terms[p:], scaling)
     mean = blocks.form(fitted[:p], fitted[p:], np.zeros((q, q)))
-    return LinearForm(*(np.concatenate([a, b], axis=-1) for a, b in zip(_parts(masked), _parts(mean), strict=True)))
+    return LinearForm(
+        *(
+            np.concatenate([a, b], axis=-1)
+            for a, b in zip(_parts(masked), _parts(mean), strict=True)
+        )
+    )
 
 
 def _refuse_inexact(
@@ -251,7 +266,11 @@ class _Method:
             present = value.copy().is_(exp.null()).not_()
             residual = sql.minus(sql.double(value), sql.paren(fitted.copy()))
             noise = sql.cases((present, sql.minus(made.copy(), sql.paren(fitted.copy()))))
-            found += [sql.named(fitted, f"_pp_u{j}"), sql.named(residual, f"_pp_r{j}"), sql.named(noise, f"_pp_e{j}")]
+            found += [
+                sql.named(fitted, f"_pp_u{j}"),
+                sql.named(residual, f"_pp_r{j}"),
+                sql.named(noise, f"_pp_e{j}"),
+            ]
         return found
 
     def _residual_stages(self) -> list[Stage]:
@@ -266,7 +285,9 @@ class _Method:
         for j, name in enumerate(names):
             shuffled = f"_pp_shuffled{j}"
             found.append(Sorted(shuffled, True, self._shuffled(MASKED, f"_pp_r{j}", f"_pp_e{j}")))
-            rows = rows.join(sql.table(shuffled), sql.equal(sql.column(ROW, shuffled), sql.column(ROW, MASKED)))
+            rows = rows.join(
+                sql.table(shuffled), sql.equal(sql.column(ROW, shuffled), sql.column(ROW, MASKED))
+            )
             residual = sql.column(ranks.VALUE, shuffled)
             if stretched:
                 residual = sql.product(residual, sql.column(f"_pp_more{j}", STRETCH))
@@ -291,7 +312,10 @@ class _Method:
         table = RESIDUALS if self._of_residuals else MASKED
         if self.call.variant in (1, 3):
             return [(table, masked_name(j)) for j in range(self.masking.q)]
-        return [(self._shuffled(table, original_name(j), masked_name(j)), ranks.VALUE) for j in range(self.masking.q)]
+        return [
+            (self._shuffled(table, original_name(j), masked_name(j)), ranks.VALUE)
+            for j in range(self.masking.q)
+        ]
 
 
 MASK = linear_mask(
@@ -342,7 +366,9 @@ MASK = linear_mask(
             "patterns among the residuals that are not linear, and residuals that vary more in places: all get the "
             "same noise"
         ),
-        Loss("relations with several values of conf for one of nonconf, such as a circle: only their mean is learnt"),
+        Loss(
+            "relations with several values of conf for one of nonconf, such as a circle: only their mean is learnt"
+        ),
         Loss("secrecy where nonconf predicts conf well: see security_index()"),
         UNUSED,
         MANY_RELEASES,

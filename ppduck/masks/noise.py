@@ -32,7 +32,10 @@ MASK = register(
         summary="Adds independent normal noise to each column, its variance a share of the column's.",
         reference="Sarathy & Muralidhar 2008, simple additive noise",
         keeps=(Guarantee(Promise.MOMENTS_ON_AVERAGE, "means are kept on average"),),
-        loses=(Loss("variances grow by the factor 1 + level and correlations shrink"), *NOISE_LOSSES),
+        loses=(
+            Loss("variances grow by the factor 1 + level and correlations shrink"),
+            *NOISE_LOSSES,
+        ),
         reads_s=False,
         reads_x="own",
         reads_v="own",

@@ -24,7 +24,9 @@ from ppduck.stages.plan import Plan
 from ppduck.values import Array
 
 MOST_VALUES = 2_000_000  # one pattern after the other is shown to the networks, a hundred thousand in a second or two
-MOST_WORK = 64 * MOST_VALUES  # values x partitions x hidden neurons, each of which is gone through in every epoch
+MOST_WORK = (
+    64 * MOST_VALUES
+)  # values x partitions x hidden neurons, each of which is gone through in every epoch
 UNCHANGED = 1e-3  # a value that changes by less than this share of itself and of the sd is as good as unmasked
 LOST = 0.8  # correlation with the originals below which other weights would have given quite other values
 SMALLEST_RANGE = 0.01  # of targets: smaller ones are scaled up to anything
@@ -43,15 +45,23 @@ _OF_THE_PAPER = onn.Design()
 @parameters
 class NetworkCall(ConfCall):
     partitions: int = parameter(
-        arguments.whole(1, 1_000), "P, into how many parts the sorted values are cut", _OF_THE_PAPER.partitions
+        arguments.whole(1, 1_000),
+        "P, into how many parts the sorted values are cut",
+        _OF_THE_PAPER.partitions,
     )
     b: float = parameter(
-        _RANGE, "B, the range of the networks' targets, of the range from 0 to 1 of their outputs", _OF_THE_PAPER.b
+        _RANGE,
+        "B, the range of the networks' targets, of the range from 0 to 1 of their outputs",
+        _OF_THE_PAPER.b,
     )
     eta: float = parameter(_above(10), "η, the learning rate", _OF_THE_PAPER.eta)
     c: float = parameter(_above(100), "c, how steep the neurons are", _OF_THE_PAPER.c)
-    hidden: int = parameter(arguments.whole(1, 1_000), "H, the neurons of a hidden layer", _OF_THE_PAPER.hidden)
-    standardise: bool = parameter(arguments.flag, "bring columns to mean 0 and sd 1 before they are mixed", False)
+    hidden: int = parameter(
+        arguments.whole(1, 1_000), "H, the neurons of a hidden layer", _OF_THE_PAPER.hidden
+    )
+    standardise: bool = parameter(
+        arguments.flag, "bring columns to mean 0 and sd 1 before they are mixed", False
+    )
 
 
 def stages(masking: Masking) -> Plan:
@@ -119,7 +129,9 @@ def _scales(told: Group) -> tuple[Array, Array]:
     centre, scale = np.nanmean(told.values, axis=0), np.nanstd(told.values, axis=0)
     constant = [name for name, sd in zip(told.names, scale, strict=True) if not sd > 0]
     if constant:
-        raise told.refuse(f"conf column {quoted(constant[0])} is constant{told.where} and cannot be standardised.")
+        raise told.refuse(
+            f"conf column {quoted(constant[0])} is constant{told.where} and cannot be standardised."
+        )
     return centre, scale
 
 
@@ -158,7 +170,9 @@ MASK = register(
                 "it is"
             ),
             Loss("relations between columns beyond what the parts keep"),
-            Loss("columns of very different scales fill parts of their own; standardise := true mixes them"),
+            Loss(
+                "columns of very different scales fill parts of their own; standardise := true mixes them"
+            ),
             UNUSED,
         ),
         remedy="fewer partitions, or another mask: values that repeat fill parts, and small parts are learnt",

@@ -30,7 +30,9 @@ class PramMaskCall(RandomizingCall):
     conf: Sequence[str] | None = mechanism.CONF
     p: Probability | None = mechanism.P
     matrix: Mapping[str, Matrix] | None = mechanism.MATRIX
-    invariant: bool = parameter(arguments.flag, "build the matrix so that expected shares stay as they are", False)
+    invariant: bool = parameter(
+        arguments.flag, "build the matrix so that expected shares stay as they are", False
+    )
     levels: Mapping[str, list[Any]] | None = LEVELS
     key: Sequence[str] = mechanism.KEY
     seed: int | None = mechanism.SEED

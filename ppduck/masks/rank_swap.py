@@ -40,12 +40,16 @@ TIED = "_pp_tied"
 MOST_ROWS = 500_000_000  # a place is eight bytes, and all places of a column are in memory at once
 
 
-_per_cent = arguments.number(Range(1, 100), ": reach is in per cent of the ranks, such as reach := 14")
+_per_cent = arguments.number(
+    Range(1, 100), ": reach is in per cent of the ranks, such as reach := 14"
+)
 
 
 @parameters
 class SwapCall(ConfCall):
-    reach: float = parameter(_per_cent, "how far a value may move, in % of the ranks, such as reach := 14")
+    reach: float = parameter(
+        _per_cent, "how far a value may move, in % of the ranks, such as reach := 14"
+    )
     round: bool = fixed(False)  # values keep their type
 
 
@@ -91,7 +95,11 @@ def _sorted(masking: Masking, j: int) -> sql.Expr:
     ties = [sql.column(KEY), sql.column(ROW)]
     groups: list[sql.Expr] = [sql.column(name) for name in by]
     before = ranks.neighbour("lag", groups, number, ties)
-    kept = [sql.column(ROW), sql.named(value.copy(), ranks.VALUE), sql.named(sql.equal(number.copy(), before), TIED)]
+    kept = [
+        sql.column(ROW),
+        sql.named(value.copy(), ranks.VALUE),
+        sql.named(sql.equal(number.copy(), before), TIED),
+    ]
     return ranks.ordered(sql.table(SOURCE), by, number, ties, kept)
 
 
@@ -112,7 +120,9 @@ def _swapped(masking: Masking, j: int) -> sql.Expr:
         "tied": sql.column(TIED),
     }
     asked = sql.named(SOLVE.asked(specification(masking, own_terms(masking)), told), "_pp_places")
-    tables = sql.derived(counted, "_pp_counted").matched(sql.table(LOOK), masking.same_group("_pp_counted", LOOK))
+    tables = sql.derived(counted, "_pp_counted").matched(
+        sql.table(LOOK), masking.same_group("_pp_counted", LOOK)
+    )
     places = sql.query([*masking.groups_of("_pp_counted"), asked], tables)
     counting = sql.call("generate_series", sql.number(1), sql.call("len", sql.column("_pp_places")))
     rows = [
@@ -127,8 +137,12 @@ def _taken(masking: Masking, j: int) -> sql.Expr:
     """(row, value): to each row goes the value that stands where its place takes it from; NULL stays NULL."""
     given, way, taken = "_pp_given", "_pp_way", "_pp_taken"
     rows = sql.named_table(_sorted_name(j), given)
-    rows = rows.join(sql.named_table(_swapped_name(j), way), _at(masking, given, "_pp_to"), outer=True)
-    rows = rows.join(sql.named_table(_sorted_name(j), taken), _at(masking, taken, "_pp_from"), outer=True)
+    rows = rows.join(
+        sql.named_table(_swapped_name(j), way), _at(masking, given, "_pp_to"), outer=True
+    )
+    rows = rows.join(
+        sql.named_table(_sorted_name(j), taken), _at(masking, taken, "_pp_from"), outer=True
+    )
     return sql.query([sql.column(ROW, given), sql.column(ranks.VALUE, taken)], rows)
 
 
@@ -144,7 +158,9 @@ def solve(spec: MaskSpec, told: Places) -> Any:
     ranks = int(reach * n / 100 + 1e-9)
     faults = spec.faults()
     if n > MOST_ROWS:
-        raise faults.refuse(f"{n:,} rows{where} are too many to swap at once; mask within groups: strata := […].")
+        raise faults.refuse(
+            f"{n:,} rows{where} are too many to swap at once; mask within groups: strata := […]."
+        )
     if n < FEWEST_PLACES:
         raise faults.refuse(
             f"conf column {quoted(column)} has {n} values{where}, and fewer than {FEWEST_PLACES} cannot be swapped so "
@@ -168,9 +184,13 @@ def _judge(judge: Judge, column: str, places: npt.NDArray[np.int64], tied: Array
         is_new = np.ones(n)
         is_new[tied.astype(np.int64) - 1] = 0
         values = np.cumsum(is_new)
-        noted = judge.shares([column], np.array([nearness.staying(values, values[places])]), " because they repeat")
+        noted = judge.shares(
+            [column], np.array([nearness.staying(values, values[places])]), " because they repeat"
+        )
     ranks = np.arange(n, dtype=float)
-    judge.correlations([column], np.array([nearness.correlation(ranks, ranks[places])]), noted=noted)
+    judge.correlations(
+        [column], np.array([nearness.correlation(ranks, ranks[places])]), noted=noted
+    )
 
 
 SOLVE = told_udf("ppduck_swapped_places", solve, MaskSpec, Places, "BIGINT[]")
@@ -186,10 +206,18 @@ MASK = register(
             Guarantee(Promise.NEARBY, "no value moves by more than reach % of the ranks"),
         ),
         loses=(
-            Loss("correlations, which shrink the more the larger reach is; information_loss() tells by how much"),
-            Loss("protection against one who knows reach: the original is within the 2·reach % around the masked one"),
-            Loss("protection of values that repeat: one that changes places with an equal one stays as it is"),
-            Loss("protection by several releases: the windows around their values have few values in common"),
+            Loss(
+                "correlations, which shrink the more the larger reach is; information_loss() tells by how much"
+            ),
+            Loss(
+                "protection against one who knows reach: the original is within the 2·reach % around the masked one"
+            ),
+            Loss(
+                "protection of values that repeat: one that changes places with an equal one stays as it is"
+            ),
+            Loss(
+                "protection by several releases: the windows around their values have few values in common"
+            ),
             VALUES_RELEASED,
             UNUSED,
         ),

@@ -69,7 +69,9 @@ def _alpha(request: Request, residual: Array) -> Array:
     return np.asarray(np.sqrt(square))
 
 
-def _refuse_indefinite(request: Request, residual: Array, target: Array, alpha: Array, scale: Array) -> None:
+def _refuse_indefinite(
+    request: Request, residual: Array, target: Array, alpha: Array, scale: Array
+) -> None:
     """Σee must be positive definite wherever Σr is; a direction that X does not have needs no noise."""
     spread = np.linalg.eigvalsh(residual)
     values = np.linalg.eigvalsh(target)
@@ -79,7 +81,9 @@ def _refuse_indefinite(request: Request, residual: Array, target: Array, alpha: 
     raw = target * np.outer(scale, scale)
     rows = ", ".join("[" + ", ".join(f"{value:.4f}" for value in row) + "]" for row in raw)
     smallest = np.linalg.eigvalsh(raw)[0]
-    given = ", ".join(f"{name}: {value:.6g}" for name, value in zip(request.conf, alpha, strict=True))
+    given = ", ".join(
+        f"{name}: {value:.6g}" for name, value in zip(request.conf, alpha, strict=True)
+    )
     remedy = (
         "values of alpha that are closer to each other, or lower"
         if request.call.alpha is not None

@@ -28,7 +28,10 @@ from ppduck.values import Array
 Integers = npt.NDArray[np.integer[Any]]
 
 MAX_ROWS = 50_000  # every masked record is weighed with every original, which takes n²
-SPLINK_PAIRS, PAIRS = 500_000, 10_000_000  # what Splink holds at once, and what a later round goes through
+SPLINK_PAIRS, PAIRS = (
+    500_000,
+    10_000_000,
+)  # what Splink holds at once, and what a later round goes through
 ROUNDS, SETTLED = 25, 1e-3
 # Splink gives up where an m has become too small for a double; fewer rounds of EM then do for a start.
 SPLINK_ROUNDS = (25, 10, 4, 1)
@@ -70,7 +73,9 @@ class _Column:
         return np.asarray(np.rint(BIT * np.log2(m / self.u)).astype(np.int32)[self.levels])
 
 
-def linked(original: Array, masked: Array, original_codes: Integers, masked_codes: Integers) -> Array:
+def linked(
+    original: Array, masked: Array, original_codes: Integers, masked_codes: Integers
+) -> Array:
     """Credit of each masked record: 1/t where its own original is among the t of most weight, else 0; as (n,).
 
     Row i of ``masked`` (n, p) and ``masked_codes`` (n, c) is the person in row i of ``original`` and
@@ -83,7 +88,9 @@ def linked(original: Array, masked: Array, original_codes: Integers, masked_code
     """
     n = len(original)
     given = [_ranked(x, y) for x, y in zip(original.T, masked.T, strict=True)] if n else []
-    given += [_coded(x, y) for x, y in zip(original_codes.T, masked_codes.T, strict=True)] if n else []
+    given += (
+        [_coded(x, y) for x, y in zip(original_codes.T, masked_codes.T, strict=True)] if n else []
+    )
     columns = [column for column in given if column.informative]
     if not columns:
         return np.full(n, 1 / max(n, 1))
@@ -101,7 +108,10 @@ def linked(original: Array, masked: Array, original_codes: Integers, masked_code
         weights = originals.weighed(record, tables)
         best[i] = weights.max()
         ties[i] = originals.copies[weights == best[i]].sum()
-    own = sum(t[c.original - c.masked + c.reach].astype(np.int64) for c, t in zip(columns, tables, strict=True))
+    own = sum(
+        t[c.original - c.masked + c.reach].astype(np.int64)
+        for c, t in zip(columns, tables, strict=True)
+    )
     of_y = of_y.reshape(-1)
     return np.where(own == best[of_y], 1 / ties[of_y], 0.0)
 
@@ -145,7 +155,9 @@ def _one_original_each(
             near = np.flatnonzero(weights > peak - NEGLIGIBLE)
             share = originals.copies[near] * np.exp2((weights[near] - peak) / BIT)
             share *= times / share.sum()
-            for count, values, value, level in zip(counts, originals.values, record, levels, strict=True):
+            for count, values, value, level in zip(
+                counts, originals.values, record, levels, strict=True
+            ):
                 count += np.bincount(level[values[near] - value], share, len(count))
         before, m = m, [count / count.sum() for count in counts]
         if max(np.abs(new - old).max() for new, old in zip(m, before, strict=True)) < SETTLED:
@@ -158,13 +170,17 @@ def _independent_pairs(columns: Sequence[_Column], records: Integers) -> list[Ar
     try:
         from splink import DuckDBAPI, Linker
     except ImportError as error:
-        raise PpduckError("probabilistic record linkage needs Splink: pip install 'ppduck[linkage]'") from error
+        raise PpduckError(
+            "probabilistic record linkage needs Splink: pip install 'ppduck[linkage]'"
+        ) from error
     import pyarrow as pa
 
     names = [f"x{j}" for j in range(len(columns))]
     settings: dict[str, Any] = {
         "link_type": "link_only",
-        "comparisons": [_comparison(name, column) for name, column in zip(names, columns, strict=True)],
+        "comparisons": [
+            _comparison(name, column) for name, column in zip(names, columns, strict=True)
+        ],
         "probability_two_random_records_match": 1 / len(columns[0].original),
         "retain_matching_columns": False,
     }
@@ -176,14 +192,19 @@ def _independent_pairs(columns: Sequence[_Column], records: Integers) -> list[Ar
             sides = {"original": [column.original for column in columns], "masked": list(records.T)}
             tables = []
             for side, values in sides.items():
-                table = {"unique_id": np.arange(len(values[0])), **dict(zip(names, values, strict=True))}
+                table = {
+                    "unique_id": np.arange(len(values[0])),
+                    **dict(zip(names, values, strict=True)),
+                }
                 tables.append(database.register(pa.table(table), dataset_display_name=side))
             for rounds in SPLINK_ROUNDS:
                 asked = settings | {"max_iterations": rounds}
                 linker = Linker(tables, asked, log_level=None, validate_settings=False)
                 try:
                     linker.training.estimate_parameters_using_expectation_maximisation(
-                        "1 = 1", estimate_without_term_frequencies=True, fix_probability_two_random_records_match=True
+                        "1 = 1",
+                        estimate_without_term_frequencies=True,
+                        fix_probability_two_random_records_match=True,
                     )
                 except ValueError as error:
                     if "_probability" not in str(error):
@@ -194,8 +215,14 @@ def _independent_pairs(columns: Sequence[_Column], records: Integers) -> list[Ar
         finally:
             database.duckdb_con.close()
     # A level that these records do not show has no m.
-    found = [[level.get("m_probability", 0.0) for level in comparison["comparison_levels"]] for comparison in trained]
-    return [(len(records) * np.array(m) + c.u) / (len(records) + 1) for m, c in zip(found, columns, strict=True)]
+    found = [
+        [level.get("m_probability", 0.0) for level in comparison["comparison_levels"]]
+        for comparison in trained
+    ]
+    return [
+        (len(records) * np.array(m) + c.u) / (len(records) + 1)
+        for m, c in zip(found, columns, strict=True)
+    ]
 
 
 def _comparison(name: str, column: _Column) -> dict[str, Any]:
@@ -232,7 +259,10 @@ def _silence() -> Iterator[None]:
 def _ranked(original: Array, masked: Array) -> _Column:
     """Twice the midrank among the originals, which is a whole number: equal ranks are equal values."""
     ordered = np.sort(original)
-    x, y = (np.searchsorted(ordered, v, "left") + np.searchsorted(ordered, v, "right") for v in (original, masked))
+    x, y = (
+        np.searchsorted(ordered, v, "left") + np.searchsorted(ordered, v, "right")
+        for v in (original, masked)
+    )
     return _column(x, y, np.floor(2 * len(original) * np.array(RANKS_APART)).astype(np.int64))
 
 
@@ -245,7 +275,10 @@ def _column(original: Integers, masked: Integers, bounds: Integers) -> _Column:
     """With those bounds that part pairs from others."""
     ordered = np.sort(original)
     within = [
-        (np.searchsorted(ordered, masked + b, "right") - np.searchsorted(ordered, masked - b, "left")).sum()
+        (
+            np.searchsorted(ordered, masked + b, "right")
+            - np.searchsorted(ordered, masked - b, "left")
+        ).sum()
         for b in bounds
     ]
     pairs = np.diff([0, *within, len(original) * len(masked)])

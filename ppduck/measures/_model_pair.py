@@ -58,7 +58,9 @@ def whole(pairs: Pairs) -> dict[str, sql.Expr]:
     changed = (sql.only(aggregates.rows(), x.neq(y)) for x, y in sides)
     return {
         "_pp_changed": sql.array(changed, "DOUBLE"),
-        "_pp_constant": sql.cast(aggregates.constant([*(x for x, _ in sides), *(y for _, y in sides)]), "DOUBLE[]"),
+        "_pp_constant": sql.cast(
+            aggregates.constant([*(x for x, _ in sides), *(y for _, y in sides)]), "DOUBLE[]"
+        ),
     }
 
 
@@ -159,7 +161,9 @@ class Drawn(Looked):
 
     def kernel(self, of: Sequence[int], by: Sequence[int] = (), *, inputs: bool) -> list[Models]:
         """LS-SVM of some columns by others and, if asked, by the inputs; R² is of rows that the model had not seen."""
-        (z, flags), (masked_z, _) = (self._read(rows, by, inputs) for rows in (self.original, self.masked))
+        (z, flags), (masked_z, _) = (
+            self._read(rows, by, inputs) for rows in (self.original, self.masked)
+        )
         pair = [
             fit(s, rows[:, list(of)], indicators=flags, discreet=False)
             for s, rows in ((z, self.original), (masked_z, self.masked))
@@ -174,8 +178,12 @@ class Drawn(Looked):
 
     def _read(self, rows: Array, by: Sequence[int], inputs: bool) -> tuple[Array, Flags]:
         """What a kernel model reads, and which of it are indicators."""
-        s, flags = as_inputs(rows[:, self.inputs if inputs else []], self.spec.kinds if inputs else [])
-        return np.column_stack([rows[:, list(by)], s]), np.concatenate([np.zeros(len(by), dtype=bool), flags])
+        s, flags = as_inputs(
+            rows[:, self.inputs if inputs else []], self.spec.kinds if inputs else []
+        )
+        return np.column_stack([rows[:, list(by)], s]), np.concatenate(
+            [np.zeros(len(by), dtype=bool), flags]
+        )
 
 
 @dataclass(frozen=True)
@@ -196,7 +204,9 @@ class Whole(Looked):
         r2 = (own.r2, other.r2)
         if at is None:
             cov, zero = self.original.cov[np.ix_(columns, columns)], np.zeros(len(columns))
-            moments = fitted_moments(self.n, zero, cov, (own.level, own.slopes), (other.level, other.slopes))
+            moments = fitted_moments(
+                self.n, zero, cov, (own.level, own.slopes), (other.level, other.slopes)
+            )
             return Models(r2, moments)
         x = at.original[:, columns] - self.original.mean[columns]
         f_o, f_m = (line.level + x @ line.slopes for line in (own, other))
@@ -222,11 +232,15 @@ def sides_of(spec: ModelSpec, told: ModelTold) -> tuple[Whole | None, Drawn | No
     whole, drawn = None, None
     if told.sums is not None and told.products is not None:
         moments = Moments.from_sums(n, told.sums, told.products)
-        refuse_infinite(spec, labels, np.isfinite(moments.mean) & np.isfinite(np.diag(moments.cross)))
+        refuse_infinite(
+            spec, labels, np.isfinite(moments.mean) & np.isfinite(np.diag(moments.cross))
+        )
         _refuse_few(spec, n, width + SPARE)
         whole = _of_moments(spec, moments, told, width)
     if spec.sampled:
-        rows = np.empty((0, 2 * width)) if told.sample is None else told.sample.reshape(-1, 2 * width)
+        rows = (
+            np.empty((0, 2 * width)) if told.sample is None else told.sample.reshape(-1, 2 * width)
+        )
         refuse_infinite(spec, labels, np.asarray((np.abs(rows) < LARGEST).all(axis=0)))
         _refuse_few(spec, len(rows), FEWEST_ROWS if spec.kernel else FEWEST)
         drawn = Drawn(spec, len(rows), rows[:, :width], rows[:, width:])
@@ -243,7 +257,10 @@ def _of_moments(spec: ModelSpec, moments: Moments, told: ModelTold, width: int) 
     cov = np.where(constant[:, None] | constant[None, :], 0.0, moments.covariance)
     original = Side(mean[:width], cov[:width, :width])
     either = changed[:, None] | changed[None, :]
-    masked = Side(np.where(changed, mean[width:], original.mean), np.where(either, cov[width:, width:], original.cov))
+    masked = Side(
+        np.where(changed, mean[width:], original.mean),
+        np.where(either, cov[width:, width:], original.cov),
+    )
     return Whole(spec, moments.n, original, masked)
 
 

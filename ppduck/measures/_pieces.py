@@ -101,7 +101,9 @@ def choose(columns: Compared, call: PiecesCall) -> None:
     columns.use_pieces(call.pieces)
 
 
-def answered(pairs: Pairs, udf: Udf, results: Iterable[Result], model: str, tolerance: float | None = None) -> sql.Expr:
+def answered(
+    pairs: Pairs, udf: Udf, results: Iterable[Result], model: str, tolerance: float | None = None
+) -> sql.Expr:
     """The rows that a UDF makes of the moments of the pairs, with a kernel model of a sample of them, or of both."""
     spec = pairs.spec(PiecesSpec, kinds=_kinds(pairs.columns), tolerance=tolerance)
     told = _told(model)
@@ -143,7 +145,10 @@ def _told(model: str) -> dict[str, sql.Expr]:
 
 def _kinds(columns: Compared) -> list[tuple[str, bool]]:
     return [
-        (feature.column, feature.level is not None or columns.original.column(feature.column).is_boolean)
+        (
+            feature.column,
+            feature.level is not None or columns.original.column(feature.column).is_boolean,
+        )
         for feature in columns.features
     ]
 
@@ -209,14 +214,20 @@ class Piece:
         The curve is the one that nm_egadp_mask releases by. It is a function of S, so that it belongs to what was open
         anyway; lines stand as they are where it tells nothing more, for they are known from all rows.
         """
-        if self.moments is None or not self.p or self.sample is None or len(self.sample) < FEWEST_ROWS:
+        if (
+            self.moments is None
+            or not self.p
+            or self.sample is None
+            or len(self.sample) < FEWEST_ROWS
+        ):
             return None
         s, indicators = self.inputs
         fitted = fit(s, self.x, indicators=indicators).predict(s)
         by_line = explained(Moments.of(self.rows), range(self.p, self.p + self.q), range(self.p))
         beside = np.column_stack([self.rows[:, : self.p], fitted, self.x])
         own = [
-            explained(Moments.of(beside), [self.p + self.q + j], [*range(self.p), self.p + j]) for j in range(self.q)
+            explained(Moments.of(beside), [self.p + self.q + j], [*range(self.p), self.p + j])
+            for j in range(self.q)
         ]
         more = np.array([float(r2[0]) for r2 in own]) - by_line
         columns = [j for j in range(self.q) if more[j] > CURVED]
@@ -237,9 +248,15 @@ class Piece:
         return self.spec.refuse(fault.replace("{where}", where))
 
 
-def as_inputs(features: Array, kinds: Sequence[tuple[str, bool]]) -> tuple[Array, npt.NDArray[np.bool_]]:
+def as_inputs(
+    features: Array, kinds: Sequence[tuple[str, bool]]
+) -> tuple[Array, npt.NDArray[np.bool_]]:
     """Features with the first level of each category, which a distance needs too; and which of them are indicators."""
-    columns, indicators, names = [features], [flag for _, flag in kinds], [name for name, _ in kinds]
+    columns, indicators, names = (
+        [features],
+        [flag for _, flag in kinds],
+        [name for name, _ in kinds],
+    )
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
         of_name = [i for i, each in enumerate(names) if each == name]
         columns.append(1.0 - features[:, of_name].sum(axis=1, keepdims=True))
@@ -250,7 +267,9 @@ def as_inputs(features: Array, kinds: Sequence[tuple[str, bool]]) -> tuple[Array
 def refuse_infinite(spec: PairSpec, labels: Iterable[str], finite: npt.NDArray[np.bool_]) -> None:
     bad = listed(label for label, fine in zip(labels, finite, strict=True) if not fine)
     if bad:
-        raise spec.refuse(f"NaN, infinity or a number too large to square is in {bad}; replace it by NULL.")
+        raise spec.refuse(
+            f"NaN, infinity or a number too large to square is in {bad}; replace it by NULL."
+        )
 
 
 def both_sides(names: Sequence[str]) -> list[str]:
@@ -296,7 +315,9 @@ def _refuse_unfit(piece: Piece) -> None:
     spec = piece.spec
     labels = [*spec.features, *both_sides(spec.columns)]
     if piece.moments is not None:
-        finite = np.asarray(np.isfinite(piece.moments.mean) & np.isfinite(np.diag(piece.moments.cross)))
+        finite = np.asarray(
+            np.isfinite(piece.moments.mean) & np.isfinite(np.diag(piece.moments.cross))
+        )
         needed, n = piece.p + 2 * piece.q + 2, piece.n
     else:
         finite = np.asarray(np.isfinite(piece.rows).all(axis=0))

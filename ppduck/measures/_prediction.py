@@ -38,7 +38,10 @@ class Predicted:
 
 def predicted(pieces: Sequence[Piece]) -> list[Predicted]:
     """Each confidential column over all pieces, which have models of their own."""
-    per_piece = [list(_by_moments(piece) if piece.moments is not None else _by_rows(piece)) for piece in pieces]
+    per_piece = [
+        list(_by_moments(piece) if piece.moments is not None else _by_rows(piece))
+        for piece in pieces
+    ]
     found: list[Predicted] = []
     for of_column in zip(*per_piece, strict=True):
         n = sum(each.n for each in of_column)
@@ -48,9 +51,15 @@ def predicted(pieces: Sequence[Piece]) -> list[Predicted]:
             Predicted(
                 of_column[0].column,
                 n,
-                sum(share * each.variance for share, each in zip(shares, of_column, strict=True)) + between,
-                {by: sum(s * each.mse[by] for s, each in zip(shares, of_column, strict=True)) for by in BY},
-                math.sqrt(sum((s * each.chance) ** 2 for s, each in zip(shares, of_column, strict=True))),
+                sum(share * each.variance for share, each in zip(shares, of_column, strict=True))
+                + between,
+                {
+                    by: sum(s * each.mse[by] for s, each in zip(shares, of_column, strict=True))
+                    for by in BY
+                },
+                math.sqrt(
+                    sum((s * each.chance) ** 2 for s, each in zip(shares, of_column, strict=True))
+                ),
             )
         )
     return found
@@ -78,24 +87,34 @@ def _by_moments(piece: Piece) -> Iterator[Predicted]:
     uneven spread leave to chance.
     """
     assert piece.moments is not None
-    by_curves = list(_by_lines(piece, piece.curved.moments, piece.curved.p, piece.curved.n)) if piece.curved else []
+    by_curves = (
+        list(_by_lines(piece, piece.curved.moments, piece.curved.p, piece.curved.n))
+        if piece.curved
+        else []
+    )
     for j, found in enumerate(_by_lines(piece, piece.moments, piece.p, piece.n)):
         curved = piece.curved if piece.curved is not None and j in piece.curved.columns else None
         if curved is not None:
             found = by_curves[j]
         if found.gains:
-            found = replace(found, chance=min(found.chance * piece.wider([j], curved), found.mse["s"]))
+            found = replace(
+                found, chance=min(found.chance * piece.wider([j], curved), found.mse["s"])
+            )
         yield found
 
 
 def _by_lines(piece: Piece, moments: Moments, p: int, n: int) -> Iterator[Predicted]:
     q = piece.q
     s, x, y = range(p), range(p, p + q), range(p + q, p + 2 * q)
-    r2 = {by: explained(moments, x, columns) for by, columns in (("s", s), ("sy", [*s, *y]), ("y", y))}
+    r2 = {
+        by: explained(moments, x, columns) for by, columns in (("s", s), ("sy", [*s, *y]), ("y", y))
+    }
     for j, name in enumerate(piece.spec.columns):
         variance = float(max(moments.cross[p + j, p + j], 0.0)) / n
         chance = gain_by_chance(n, float(r2["s"][j]), rank(moments, s), q) * variance
-        yield Predicted(name, n, variance, {by: variance * (1 - float(r2[by][j])) for by in BY}, chance)
+        yield Predicted(
+            name, n, variance, {by: variance * (1 - float(r2[by][j])) for by in BY}, chance
+        )
 
 
 def _by_rows(piece: Piece) -> Iterator[Predicted]:
@@ -103,12 +122,21 @@ def _by_rows(piece: Piece) -> Iterator[Predicted]:
     s, indicators = piece.inputs
     x, y = piece.x, piece.y
     numbers = np.zeros(y.shape[1], dtype=bool)
-    inputs = {"s": (s, indicators), "sy": (np.column_stack([s, y]), np.append(indicators, numbers)), "y": (y, numbers)}
+    inputs = {
+        "s": (s, indicators),
+        "sy": (np.column_stack([s, y]), np.append(indicators, numbers)),
+        "y": (y, numbers),
+    }
     errors: dict[str, Array] = {
         by: left_out_errors(rows, x, indicators=flags) ** 2 for by, (rows, flags) in inputs.items()
     }
     for j, name in enumerate(piece.spec.columns):
         variance = float(x[:, j].var())
         gains = errors["s"][:, j] - errors["sy"][:, j]
-        chance = float(stats.norm.isf(CHANCE)) * float(gains.std()) / math.sqrt(len(gains)) + ROUNDING * variance
-        yield Predicted(name, len(x), variance, {by: float(errors[by][:, j].mean()) for by in BY}, chance)
+        chance = (
+            float(stats.norm.isf(CHANCE)) * float(gains.std()) / math.sqrt(len(gains))
+            + ROUNDING * variance
+        )
+        yield Predicted(
+            name, len(x), variance, {by: float(errors[by][:, j].mean()) for by in BY}, chance
+        )

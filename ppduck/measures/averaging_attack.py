@@ -43,7 +43,10 @@ RESULTS = (
     Result("rows", "BIGINT", "the pairs that it is of"),
     Result("meaning", "VARCHAR", "the figures in words"),
 )
-AGAIN, AVERAGED = "_pp_again", "_pp_averaged"  # what the later reads say of each key; the pairs with the mean of all
+AGAIN, AVERAGED = (
+    "_pp_again",
+    "_pp_averaged",
+)  # what the later reads say of each key; the pairs with the mean of all
 MEANING = (
     "R² of the original by one read and by the mean of all; gain is what averaging reveals, changed the share of "
     "rows whose reads differ: both are 0 for noise that hangs on a secret and the row's key, and above 0 for noise "
@@ -55,7 +58,9 @@ MEANING = (
 class AveragingAttackCall(ConfCall):
     """How often the release is read."""
 
-    reads: int = parameter(arguments.whole(2, MOST_READS), "how often to read; each read of a mask is planned anew", 10)
+    reads: int = parameter(
+        arguments.whole(2, MOST_READS), "how often to read; each read of a mask is planned anew", 10
+    )
 
 
 @dataclass(frozen=True)
@@ -110,15 +115,22 @@ def answer(pairs: Pairs, call: AveragingAttackCall) -> sql.Expr:
 def _read_again(pairs: Pairs, statement: sql.Statement, later: range) -> None:
     """For each key the sum and the range of the later reads, and a digest of which they were."""
     masked = pairs.columns.masked
-    keys = [sql.named(key, name) for key, name in zip(pairs.keys(masked), pairs.key_names, strict=True)]
+    keys = [
+        sql.named(key, name) for key, name in zip(pairs.keys(masked), pairs.key_names, strict=True)
+    ]
     columns = [*keys, *pairs.masked_values()]
     reads = []
     for i in later:
         number = sql.named(sql.cast(sql.number(i), "BIGINT"), "_pp_read")
-        reads.append(sql.query([number, *(each.copy() for each in columns)], sql.source(masked.sql)))
+        reads.append(
+            sql.query([number, *(each.copy() for each in columns)], sql.source(masked.sql))
+        )
     told = {"_pp_digest": sql.call("sum", sql.call("hash", sql.column("_pp_read")))}
     for j in range(len(pairs.columns.numbers)):
-        told |= {f"_pp_{part}{j}": sql.call(part, sql.column(f"_pp_y{j}")) for part in ("count", "sum", "min", "max")}
+        told |= {
+            f"_pp_{part}{j}": sql.call(part, sql.column(f"_pp_y{j}"))
+            for part in ("count", "sum", "min", "max")
+        }
     group = [sql.column(name) for name in pairs.key_names]
     rows = sql.derived(_union(reads), "_pp_reads")
     statement.step(AGAIN, sql.query([*group, *named(told)], rows, group=group), materialized=True)
@@ -156,7 +168,11 @@ def _average(pairs: Pairs, statement: sql.Statement, later: range) -> None:
             sql.named(mean, f"_pp_mean{j}"),
             sql.named(sql.cast(exp.paren(far | fewer), "INTEGER"), f"_pp_changed{j}"),
         ]
-    rows = sql.table(PAIRS).using(sql.table(AGAIN), pairs.key_names, outer=True).cross(sql.table("_pp_scale"))
+    rows = (
+        sql.table(PAIRS)
+        .using(sql.table(AGAIN), pairs.key_names, outer=True)
+        .cross(sql.table("_pp_scale"))
+    )
     statement.step(AVERAGED, sql.query(told, rows), materialized=False)
 
 
@@ -170,13 +186,25 @@ def solve(spec: ReadsSpec, told: ReadsTold) -> list[dict[str, Any]]:
         )
     n = int(told.counts[0]) if told.counts is not None and len(told.counts) else 0
     if n < FEWEST_ROWS or told.sums is None or told.products is None or told.changed is None:
-        raise spec.refuse(f"{n} pairs without NULL are too few to measure by; {FEWEST_ROWS} are needed.")
-    moments, names, q = Moments.from_sums(n, told.sums, told.products), spec.columns, len(spec.columns)
+        raise spec.refuse(
+            f"{n} pairs without NULL are too few to measure by; {FEWEST_ROWS} are needed."
+        )
+    moments, names, q = (
+        Moments.from_sums(n, told.sums, told.products),
+        spec.columns,
+        len(spec.columns),
+    )
     finite = np.isfinite(moments.mean) & np.isfinite(np.diag(moments.cross))
     if not finite.all():
-        labels = [*names, *(f"masked {name}" for name in names), *(f"masked {name}" for name in names)]
+        labels = [
+            *names,
+            *(f"masked {name}" for name in names),
+            *(f"masked {name}" for name in names),
+        ]
         bad = dict.fromkeys(label for label, fine in zip(labels, finite, strict=True) if not fine)
-        raise spec.refuse(f"NaN, infinity or a number too large to square is in {listed(bad)}; replace it by NULL.")
+        raise spec.refuse(
+            f"NaN, infinity or a number too large to square is in {listed(bad)}; replace it by NULL."
+        )
     rows = []
     for j, name in enumerate(names):
         one, mean = (float(explained(moments, [j], [of])[0]) for of in (q + j, 2 * q + j))

@@ -24,7 +24,15 @@ from ppduck.kernels.prediction import (
     root_by_chance,
 )
 from ppduck.kernels.relation import fit
-from ppduck.measures._pieces import Piece, PiecesSpec, PiecesTold, ToleratedCall, answered, choose, pieces_of
+from ppduck.measures._pieces import (
+    Piece,
+    PiecesSpec,
+    PiecesTold,
+    ToleratedCall,
+    answered,
+    choose,
+    pieces_of,
+)
 from ppduck.pairs.measure import measure
 from ppduck.pairs.rows import Pairs
 from ppduck.query import tree as sql
@@ -34,7 +42,9 @@ NAME = "canonical_security"
 RESULTS = (
     Result("piece", "VARCHAR", "the condition of a piece", "with pieces"),
     Result("measure", "VARCHAR", "which canonical correlation, or which difference of two"),
-    Result("passed", "BOOLEAN", "whether a difference is within its tolerance; NULL of a correlation"),
+    Result(
+        "passed", "BOOLEAN", "whether a difference is within its tolerance; NULL of a correlation"
+    ),
     Result("value", "DOUBLE", "the correlation or difference, from 0 to 1"),
     Result("tolerance", "DOUBLE", "what chance makes of so many rows, or what the call allows"),
     Result("rows", "BIGINT", "the pairs that it is of"),
@@ -76,11 +86,15 @@ def _missed(found: list[dict[str, Any]]) -> bool:
     return any(row["passed"] is False for row in found)
 
 
-def _rows(piece: Piece, moments: Moments, p: int, n: int, told: str, wider: float = 1.0) -> list[dict[str, Any]]:
+def _rows(
+    piece: Piece, moments: Moments, p: int, n: int, told: str, wider: float = 1.0
+) -> list[dict[str, Any]]:
     return list(_measured(piece, moments, p, n, told, wider))
 
 
-def _measured(piece: Piece, moments: Moments, p: int, n: int, told: str, wider: float) -> Iterator[dict[str, Any]]:
+def _measured(
+    piece: Piece, moments: Moments, p: int, n: int, told: str, wider: float
+) -> Iterator[dict[str, Any]]:
     q = piece.q
     s_, x, y = range(p), range(p, p + q), range(p + q, p + 2 * q)
     by_s, by_sy, by_y = (canonical_correlation(moments, x, by) for by in (s_, [*s_, *y], y))
@@ -91,7 +105,11 @@ def _measured(piece: Piece, moments: Moments, p: int, n: int, told: str, wider: 
             f"{n} pairs{{where}} are too few to tell what {q} confidential columns give away from chance; name fewer "
             "of them, or say by how much a condition may be missed: tolerance := 0.05."
         )
-    tolerance = canonical_gain_by_chance(n, by_s, rank(moments, s_), q, q, wider) if asked is None else asked
+    tolerance = (
+        canonical_gain_by_chance(n, by_s, rank(moments, s_), q, q, wider)
+        if asked is None
+        else asked
+    )
     partial = partial_correlation(moments, x, y, s_)
     allowed = math.sqrt(min(1.0, wider * largest)) + ROUNDING if asked is None else asked
 
@@ -105,9 +123,19 @@ def _measured(piece: Piece, moments: Moments, p: int, n: int, told: str, wider: 
     yield row("cc_x_sy", by_sy, f"how well {told} and the masked columns tell it together")
     yield row("cc_x_y", by_y, "how well the masked columns alone tell it")
     gain, excess = by_sy - by_s, by_y - by_s
-    yield row("cc_gain", gain, f"cc_x_sy - cc_x_s: what the release adds to {told}; should be 0", tolerance)
+    yield row(
+        "cc_gain",
+        gain,
+        f"cc_x_sy - cc_x_s: what the release adds to {told}; should be 0",
+        tolerance,
+    )
     yield row("cc_excess", excess, "cc_x_y - cc_x_s: should not be above 0", tolerance)
-    yield row("cc_partial", partial, f"correlation of conf and the release, {told} taken off; should be 0", allowed)
+    yield row(
+        "cc_partial",
+        partial,
+        f"correlation of conf and the release, {told} taken off; should be 0",
+        allowed,
+    )
 
 
 SOLVE = told_udf("ppduck_canonical_security", solve, PiecesSpec, PiecesTold, rows_type(RESULTS))

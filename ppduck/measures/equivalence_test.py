@@ -49,7 +49,10 @@ _MEANING = {
     "intercept": "original's fitted values where the masked model's are average; target ± region · {base}",
     "slope": "of original on masked fitted values; 1 ± region if both rise and fall alike",
 }
-_BASE = {"mean": "|mean of the original's fitted values|", "sd": "sd of the original's fitted values"}
+_BASE = {
+    "mean": "|mean of the original's fitted values|",
+    "sd": "sd of the original's fitted values",
+}
 
 
 @parameters
@@ -97,7 +100,9 @@ class EquivalenceSpec(ModelSpec):
 def choose(columns: Compared, call: EquivalenceTestCall) -> None:
     columns.use_numbers("y", [call.y])
     if not call.x:
-        columns.faults.add("x is empty; name the columns that y depends on, such as x := ['s1', 's2'].")
+        columns.faults.add(
+            "x is empty; name the columns that y depends on, such as x := ['s1', 's2']."
+        )
     columns.use_inputs("x", call.x, "y")
 
 
@@ -122,7 +127,9 @@ def answer(pairs: Pairs, call: EquivalenceTestCall) -> sql.Expr:
         significance=call.significance,
         scale=call.scale,
     )
-    return pairs.answer(statement, SOLVE, spec, _model_pair.told(moments=not kernel, sampled=sampled), RESULTS)
+    return pairs.answer(
+        statement, SOLVE, spec, _model_pair.told(moments=not kernel, sampled=sampled), RESULTS
+    )
 
 
 def solve(spec: EquivalenceSpec, told: ModelTold) -> list[dict[str, Any]]:
@@ -144,7 +151,8 @@ def solve(spec: EquivalenceSpec, told: ModelTold) -> list[dict[str, Any]]:
 def _rows(tests: list[Tested], n: int, spec: EquivalenceSpec) -> Iterator[dict[str, Any]]:
     for each in tests:
         found = {
-            name: None if isnan(value := getattr(each, name)) else value for name in ("estimate", "lower", "upper")
+            name: None if isnan(value := getattr(each, name)) else value
+            for name in ("estimate", "lower", "upper")
         }
         meaning = _MEANING[each.test].format(base=_BASE[spec.scale])
         if each.test == "slope" and found["estimate"] is None:

@@ -33,8 +33,16 @@ from ppduck.values import Array, Moments
 
 NAME = "information_loss"
 RESULTS = (
-    Result("component", "VARCHAR", "values, covariances, variances, correlations; their mean; squared_error"),
-    Result("value", "DOUBLE", "the loss, as a share; NULL where a single column has no pairs of columns"),
+    Result(
+        "component",
+        "VARCHAR",
+        "values, covariances, variances, correlations; their mean; squared_error",
+    ),
+    Result(
+        "value",
+        "DOUBLE",
+        "the loss, as a share; NULL where a single column has no pairs of columns",
+    ),
     Result("zeros", "BIGINT", "how many differences are of what was 0, and count 1 each"),
     Result("rows", "BIGINT", "the pairs that it is of"),
     Result("direction", "VARCHAR", "that lower is better"),
@@ -95,7 +103,11 @@ def choose(columns: Compared, call: InformationLossCall) -> None:
 def answer(pairs: Pairs, call: InformationLossCall) -> sql.Expr:
     asked = _aggregates(len(pairs.columns.numbers))
     statement = sums.moments(pairs, {f"_pp_{name}": part for name, part in asked.items()})
-    told = {**sums.told_counts(), **sums.told_sums(), **{name: sums.any_of(f"_pp_{name}") for name in asked}}
+    told = {
+        **sums.told_counts(),
+        **sums.told_sums(),
+        **{name: sums.any_of(f"_pp_{name}") for name in asked},
+    }
     return pairs.answer(statement, SOLVE, pairs.spec(LossSpec, scale=call.scale), told, RESULTS)
 
 
@@ -119,7 +131,9 @@ def _aggregates(q: int) -> dict[str, sql.Expr]:
         "absolute": each(lambda x, y: sql.call("sum", change(x, y))),
         "squared": each(lambda x, y: sql.call("sum", (x - y) * (x - y))),
         "changed": each(lambda x, y: sql.only(aggregates.rows(), x.neq(y))),
-        "zeros": each(lambda x, y: sql.only(aggregates.rows(), x.eq(sql.number(0)) & y.neq(sql.number(0)))),
+        "zeros": each(
+            lambda x, y: sql.only(aggregates.rows(), x.eq(sql.number(0)) & y.neq(sql.number(0)))
+        ),
         "constant": sql.cast(aggregates.constant(sides), "DOUBLE[]"),
     }
 
@@ -130,7 +144,14 @@ def solve(spec: LossSpec, told: LossTold) -> list[dict[str, Any]]:
     assert told.products is not None
     relative, absolute, squared, changed, zeros, constant = (
         np.asarray(part, dtype=float)
-        for part in (told.relative, told.absolute, told.squared, told.changed, told.zeros, told.constant)
+        for part in (
+            told.relative,
+            told.absolute,
+            told.squared,
+            told.changed,
+            told.zeros,
+            told.constant,
+        )
     )
     moments = Moments.from_sums(n, told.sums, told.products)
     finite = np.asarray(np.isfinite(moments.mean) & np.isfinite(np.diag(moments.cross)))
@@ -142,12 +163,17 @@ def solve(spec: LossSpec, told: LossTold) -> list[dict[str, Any]]:
     else:
         values, moved = relative / n, int(zeros.sum())
     if not np.isfinite(values).all():
-        near = listed(name for name, value in zip(spec.columns, values, strict=True) if not np.isfinite(value))
+        near = listed(
+            name for name, value in zip(spec.columns, values, strict=True) if not np.isfinite(value)
+        )
         raise spec.refuse(
             f"in {near} values are so near to 0 that their relative change is infinite; measure with scale := 'sd'."
         )
     terms = {"values": (float(values.mean()), moved)} | found.terms()
-    return [*_rows(terms, n, spec.scale), _squared_error(squared, (n - 1) * np.diag(found.before), n)]
+    return [
+        *_rows(terms, n, spec.scale),
+        _squared_error(squared, (n - 1) * np.diag(found.before), n),
+    ]
 
 
 def _squared_error(squared: Array, total: Array, n: int) -> dict[str, Any]:
@@ -173,14 +199,18 @@ class _Moved:
     after: Array
 
     @classmethod
-    def between(cls, moments: Moments, changed: npt.NDArray[np.bool_], constant: npt.NDArray[np.bool_]) -> _Moved:
+    def between(
+        cls, moments: Moments, changed: npt.NDArray[np.bool_], constant: npt.NDArray[np.bool_]
+    ) -> _Moved:
         q = len(changed)
         covariance = np.where(constant[:, None] | constant[None, :], 0.0, moments.covariance)
         before, after = covariance[:q, :q], covariance[q:, q:]
         # Sums about different centres differ by rounding, even those of equal values.
         after = np.where(changed[:, None] | changed[None, :], after, before)
         scale = np.sqrt(np.outer(np.diag(before), np.diag(before)))
-        before, after = (np.where(np.abs(each) <= ROUNDING * scale, 0.0, each) for each in (before, after))
+        before, after = (
+            np.where(np.abs(each) <= ROUNDING * scale, 0.0, each) for each in (before, after)
+        )
         return cls(before, after)
 
     def terms(self) -> dict[str, tuple[float, int] | None]:
@@ -195,7 +225,9 @@ class _Moved:
             r, masked_r = (_correlation(each)[pairs] for each in (self.before, self.after))
             # Nothing correlates with a constant: one that became another is no change, one that came or went is.
             none, masked_none = np.isnan(r), np.isnan(masked_r)
-            apart = np.where(none & masked_none, 0.0, np.where(none | masked_none, 1.0, np.abs(r - masked_r)))
+            apart = np.where(
+                none & masked_none, 0.0, np.where(none | masked_none, 1.0, np.abs(r - masked_r))
+            )
             found["correlations"] = float(apart.mean()), int((none & ~masked_none).sum())
         return found
 
@@ -216,9 +248,17 @@ def _correlation(covariance: Array) -> Array:
     return result
 
 
-def _rows(terms: dict[str, tuple[float, int] | None], n: int, scale: str) -> Iterable[dict[str, Any]]:
-    def row(component: str, value: float | None, zeros: int | None, definition: str) -> dict[str, Any]:
-        counted = f"; {zeros} that were 0 and changed count 1 each" if zeros and component in TERMS else ""
+def _rows(
+    terms: dict[str, tuple[float, int] | None], n: int, scale: str
+) -> Iterable[dict[str, Any]]:
+    def row(
+        component: str, value: float | None, zeros: int | None, definition: str
+    ) -> dict[str, Any]:
+        counted = (
+            f"; {zeros} that were 0 and changed count 1 each"
+            if zeros and component in TERMS
+            else ""
+        )
         return {
             "component": component, "value": value, "zeros": zeros, "rows": n, "direction": LOWER_IS_BETTER,
             "definition": definition + counted,

@@ -41,7 +41,11 @@ NAME = "interval_disclosure"
 RESULTS = (
     Result("column_name", "VARCHAR", "a column, or all of them on average"),
     Result("kind", "VARCHAR", "the window: rank, sd, or agreement of categories"),
-    Result("share", "DOUBLE", "originals inside the window around their masked value, the mean over its widths"),
+    Result(
+        "share",
+        "DOUBLE",
+        "originals inside the window around their masked value, the mean over its widths",
+    ),
     Result("chance_share", "DOUBLE", "the same of masked values that are dealt out to other rows"),
     Result("narrowest", "DOUBLE", "the share in the narrowest window"),
     Result("widest", "DOUBLE", "the share in the widest window"),
@@ -117,7 +121,9 @@ def answer(pairs: Pairs, call: IntervalDisclosureCall) -> sql.Expr:
     # Each column is sorted by itself: the tables are matched once, and no key is carried along.
     own = [PIECE, *pairs.value_names, *pairs.category_names]
     dealt = _dealt(pairs.columns)
-    statement.step(KEPT, sql.query([*map(sql.column, own), *dealt], sql.table(PAIRS)), materialized=True)
+    statement.step(
+        KEPT, sql.query([*map(sql.column, own), *dealt], sql.table(PAIRS)), materialized=True
+    )
     pairs.aggregate(statement, _looks(pairs), sql.table(KEPT))
     told = {**told_counts(), "peaks": any_of("_pp_peaks")}
     for kind, numbers, categories in (("own", "_pp_y", "_pp_b"), ("dealt", "_pp_e", "_pp_f")):
@@ -125,13 +131,17 @@ def answer(pairs: Pairs, call: IntervalDisclosureCall) -> sql.Expr:
             counts = _rank_counts(j, percents, f"{numbers}{j}")
             statement.step(f"_pp_ranked_{kind}{j}", counts, materialized=True)
         if q:
-            statement.step(f"_pp_near_{kind}", _near_counts(q, percents, numbers), materialized=True)
+            statement.step(
+                f"_pp_near_{kind}", _near_counts(q, percents, numbers), materialized=True
+            )
         ranked = [_counted(f"_pp_ranked_{kind}{j}") for j in range(q)]
         near = [_counted(f"_pp_near_{kind}")] if q else []
         told[f"{kind}_agreed"] = any_of(f"_pp_agreed{categories}")
         told[f"{kind}_ranked"] = sql.call("flatten", sql.array(ranked, "DOUBLE[]"))
         told[f"{kind}_near"] = sql.call("flatten", sql.array(near, "DOUBLE[]"))
-    return pairs.answer(statement, SOLVE, pairs.spec(IntervalSpec, percents=percents), told, RESULTS)
+    return pairs.answer(
+        statement, SOLVE, pairs.spec(IntervalSpec, percents=percents), told, RESULTS
+    )
 
 
 def _counted(step: str) -> sql.Expr:
@@ -151,7 +161,10 @@ def _dealt(columns: Compared) -> list[sql.Expr]:
         sql.named(
             sql.call(
                 "coalesce",
-                *(sql.over(sql.call(each, sql.column(name)), by, order) for each in ("lead", "first_value")),
+                *(
+                    sql.over(sql.call(each, sql.column(name)), by, order)
+                    for each in ("lead", "first_value")
+                ),
             ),
             to,
         )
@@ -174,7 +187,8 @@ def _looks(pairs: Pairs) -> dict[str, sql.Expr]:
     places = range(len(pairs.columns.categories))
     agreed = {
         f"_pp_agreed{other}": [
-            sql.only(aggregates.rows(), sql.column(f"_pp_a{j}").eq(sql.column(f"{other}{j}"))) for j in places
+            sql.only(aggregates.rows(), sql.column(f"_pp_a{j}").eq(sql.column(f"{other}{j}")))
+            for j in places
         ]
         for other in ("_pp_b", "_pp_f")
     }
@@ -197,9 +211,19 @@ def _rank_counts(j: int, percents: list[float], masked: str) -> sql.Expr:
     rank = sql.over(sql.call("rank"), order=[y]) + sql.over(aggregates.rows(), order=[y])
     kept, complete = sql.table(KEPT), _complete()
     nothing = sql.cast(sql.null(), "TINYINT")
-    originals = {"_pp_value": sql.column(f"_pp_x{j}"), "_pp_twice_rank": rank, "_pp_is_masked": nothing}
-    releases = {"_pp_value": sql.column(f"_pp_y{j}"), "_pp_twice_rank": sql.null(), "_pp_is_masked": sql.number(1)}
-    both = sql.union_all([sql.query(named(side), kept, where=complete.copy()) for side in (originals, releases)])
+    originals = {
+        "_pp_value": sql.column(f"_pp_x{j}"),
+        "_pp_twice_rank": rank,
+        "_pp_is_masked": nothing,
+    }
+    releases = {
+        "_pp_value": sql.column(f"_pp_y{j}"),
+        "_pp_twice_rank": sql.null(),
+        "_pp_is_masked": sql.number(1),
+    }
+    both = sql.union_all(
+        [sql.query(named(side), kept, where=complete.copy()) for side in (originals, releases)]
+    )
     masked_ones = sql.call("count", is_masked)
     # Of equal values the originals come first.
     first = is_masked.is_(exp.null()).not_()
@@ -244,11 +268,16 @@ def _of_complete(*columns: sql.Expr) -> sql.Expr:
 def _near_counts(columns: int, percents: list[float], masked: str) -> sql.Expr:
     """How many originals are near a masked value, for each column and width."""
     apart = {
-        f"_pp_apart{j}": sql.call("abs", sql.column(f"_pp_x{j}") - sql.column(f"{masked}{j}")) for j in range(columns)
+        f"_pp_apart{j}": sql.call("abs", sql.column(f"_pp_x{j}") - sql.column(f"{masked}{j}"))
+        for j in range(columns)
     }
     deviations = {f"_pp_sd{j}": sql.item(sql.column("_pp_sd"), j + 1) for j in range(columns)}
     whole = sql.derived(_of_complete(*named(deviations)), "_pp_whole")
-    rows = sql.query([*named(apart), *map(sql.column, deviations)], sql.table(KEPT).cross(whole), where=_complete())
+    rows = sql.query(
+        [*named(apart), *map(sql.column, deviations)],
+        sql.table(KEPT).cross(whole),
+        where=_complete(),
+    )
     # Written out, as above.
     inside = [
         f'count(*) FILTER (WHERE "_pp_apart{j}" <= "_pp_sd{j}" * {p!r}::DOUBLE / 100)'
@@ -275,7 +304,9 @@ def solve(spec: IntervalSpec, told: IntervalTold) -> list[dict[str, Any]]:
     return [*rows, *_together(own, dealt, n, spec.percents)]
 
 
-def _shares(agreed: Array | None, ranked: Array | None, near: Array | None, widths: int, n: int) -> dict[str, Array]:
+def _shares(
+    agreed: Array | None, ranked: Array | None, near: Array | None, widths: int, n: int
+) -> dict[str, Array]:
     """Of the pairs that were counted, by column and width."""
     return {
         "rank": np.asarray(ranked, dtype=float).reshape(-1, widths) / n,
@@ -289,12 +320,18 @@ def _together(
 ) -> Iterator[dict[str, Any]]:
     for window, of_columns in own.items():
         if len(of_columns):
-            yield _row(TOGETHER, window, of_columns.mean(axis=0), dealt[window].mean(axis=0), n, percents)
+            yield _row(
+                TOGETHER, window, of_columns.mean(axis=0), dealt[window].mean(axis=0), n, percents
+            )
 
 
-def _row(column: str, window: str, shares: Array, dealt: Array, n: int, percents: list[float]) -> dict[str, Any]:
+def _row(
+    column: str, window: str, shares: Array, dealt: Array, n: int, percents: list[float]
+) -> dict[str, Any]:
     widths = (
-        f"p = {percents[0]:g}" if len(percents) == 1 else f"{len(percents)} p from {percents[0]:g} to {percents[-1]:g}"
+        f"p = {percents[0]:g}"
+        if len(percents) == 1
+        else f"{len(percents)} p from {percents[0]:g} to {percents[-1]:g}"
     )
     of_p = "" if window == "agreement" else f", mean over {widths}"
     return {
@@ -310,7 +347,9 @@ def _row(column: str, window: str, shares: Array, dealt: Array, n: int, percents
     }
 
 
-SOLVE = told_udf("ppduck_interval_disclosure", solve, IntervalSpec, IntervalTold, rows_type(RESULTS))
+SOLVE = told_udf(
+    "ppduck_interval_disclosure", solve, IntervalSpec, IntervalTold, rows_type(RESULTS)
+)
 FUNCTION = register(
     measure(
         NAME,

@@ -29,7 +29,11 @@ RESULTS = (
     Result("column_b", "VARCHAR", "the other column of a covariance or correlation"),
     Result("original", "DOUBLE", "its value in the original"),
     Result("release", "DOUBLE", "its value in the release"),
-    Result("difference", "DOUBLE", "in standard deviations of the original, or products of two; infinite if unknown"),
+    Result(
+        "difference",
+        "DOUBLE",
+        "in standard deviations of the original, or products of two; infinite if unknown",
+    ),
 )
 SIDES = ("original", "release")
 
@@ -74,11 +78,15 @@ def plan(catalog: Catalog, call: MomentsCheckCall) -> sql.Expr:
     told: dict[str, sql.Expr] = {}
     for side, source in zip(SIDES, (original, masked), strict=True):
         _moments_of(statement, side, source, features)
-        told |= {name: sql.column(name) for name in MomentsTold.__annotations__ if name.startswith(side)}
+        told |= {
+            name: sql.column(name) for name in MomentsTold.__annotations__ if name.startswith(side)
+        }
     spec = MomentsSpec(NAME, original.label, [feature.label for feature in features])
     row = sql.named(sql.call("unnest", COMPARE.asked(spec, told)), "_pp_row")
     made = sql.query([row], sql.table("_pp_original").cross(sql.table("_pp_release")))
-    own = [sql.named(sql.part(sql.column("_pp_row"), result.name), result.name) for result in RESULTS]
+    own = [
+        sql.named(sql.part(sql.column("_pp_row"), result.name), result.name) for result in RESULTS
+    ]
     return statement.query(sql.query(own, sql.derived(made, "_pp_made")))
 
 
@@ -90,7 +98,11 @@ def _source(catalog: Catalog, given: str) -> Source:
 
 
 def _shared(
-    catalog: Catalog, original: Source, masked: Source, conf: Sequence[str] | None, key: Sequence[str]
+    catalog: Catalog,
+    original: Source,
+    masked: Source,
+    conf: Sequence[str] | None,
+    key: Sequence[str],
 ) -> list[Feature]:
     """What is compared: the columns that both have, categories level by level; those of the key only if named."""
     faults = Faults(NAME, original.label)
@@ -114,17 +126,27 @@ def _shared(
     ]
     for column in both:
         other = masked.find(column.name)
-        if other and (column.is_numeric or column.is_boolean) and not (other.is_numeric or other.is_boolean):
+        if (
+            other
+            and (column.is_numeric or column.is_boolean)
+            and not (other.is_numeric or other.is_boolean)
+        ):
             faults.add(
                 f"column {quoted(column.name)} is of type {other.type} in {quoted(masked.label)}, and no number."
             )
     faults.raise_if_any()
-    levels = catalog.few_valued(original, [column for column in both if column.is_category], FEW_LEVELS)
-    used = [column for column in both if column.is_numeric or column.is_boolean or column.name in levels]
+    levels = catalog.few_valued(
+        original, [column for column in both if column.is_category], FEW_LEVELS
+    )
+    used = [
+        column for column in both if column.is_numeric or column.is_boolean or column.name in levels
+    ]
     # Where both have NULL in a category it is a level, as a mask takes it by on_null := 'level'; 'drop' leaves none.
     categories = categories_among(used, levels)
     null_levels = catalog.with_null(original, categories)
-    null_levels &= catalog.with_null(masked, [column for column in categories if column.name in null_levels])
+    null_levels &= catalog.with_null(
+        masked, [column for column in categories if column.name in null_levels]
+    )
     features = [feature for column in used for feature in features_of(column, levels, null_levels)]
     if not features:
         shared = listed(column.name for column in both) or "none"
@@ -135,13 +157,21 @@ def _shared(
     return features
 
 
-def _moments_of(statement: sql.Statement, side: str, source: Source, features: Sequence[Feature]) -> None:
+def _moments_of(
+    statement: sql.Statement, side: str, source: Source, features: Sequence[Feature]
+) -> None:
     """Steps for one side: a centre, then sums and products about it, over rows without NULL, unless that is a level.
 
     Sums are compensated, so that the same rows in another order have the same moments.
     """
-    values = {f"_pp_value{i}": sql.double(feature.value.copy()) for i, feature in enumerate(features)}
-    columns, rows, centre = [sql.column(name) for name in values], f"_pp_{side}_rows", f"_pp_{side}_centre"
+    values = {
+        f"_pp_value{i}": sql.double(feature.value.copy()) for i, feature in enumerate(features)
+    }
+    columns, rows, centre = (
+        [sql.column(name) for name in values],
+        f"_pp_{side}_rows",
+        f"_pp_{side}_centre",
+    )
     read = sql.derived(sql.query(named(values), sql.source(source.sql)), "_pp_values")
     complete = sql.query(columns, read, where=sql.present(columns))
     statement.step(rows, complete, materialized=not source.repeatable)
@@ -151,10 +181,14 @@ def _moments_of(statement: sql.Statement, side: str, source: Source, features: S
     }
     statement.step(centre, sql.query(named(averages), sql.table(rows)), materialized=True)
     means = [sql.column(name) for name in averages]
-    deviations = [sql.minus(column.copy(), mean) for column, mean in zip(columns, means, strict=True)]
+    deviations = [
+        sql.minus(column.copy(), mean) for column, mean in zip(columns, means, strict=True)
+    ]
     parts = {
         f"{side}_rows": aggregates.rows(),
-        f"{side}_centre": sql.array((sql.call("any_value", mean.copy()) for mean in means), "DOUBLE"),
+        f"{side}_centre": sql.array(
+            (sql.call("any_value", mean.copy()) for mean in means), "DOUBLE"
+        ),
         f"{side}_sums": aggregates.sums(deviations, aggregates.COMPENSATED),
         f"{side}_products": aggregates.products(deviations, aggregates.COMPENSATED),
     }
@@ -190,13 +224,27 @@ def _compared(
         yield _row("mean", label, None, mean[i], mean[i] + moved[i], unit[i], moved[i])
     for i, a in enumerate(labels):
         for j, b in enumerate(labels[: i + 1]):
-            yield _row("covariance", b, a, original.covariance[i, j], masked.covariance[i, j], unit[i] * unit[j])
+            yield _row(
+                "covariance",
+                b,
+                a,
+                original.covariance[i, j],
+                masked.covariance[i, j],
+                unit[i] * unit[j],
+            )
     for i, a in enumerate(labels):
         for j, b in enumerate(labels[:i]):
             if sd[i] * sd[j] == 0:
                 continue  # a constant has no correlation that could be kept
             before = original.covariance[i, j] / (sd[i] * sd[j])
-            yield _row("correlation", b, a, before, masked.covariance[i, j] / (masked_sd[i] * masked_sd[j]), 1.0)
+            yield _row(
+                "correlation",
+                b,
+                a,
+                before,
+                masked.covariance[i, j] / (masked_sd[i] * masked_sd[j]),
+                1.0,
+            )
 
 
 def _row(

@@ -12,7 +12,14 @@ from typing import Any
 
 from ppduck.call.registry import Kind, Result, register
 from ppduck.call.udf import rows_type, told_udf
-from ppduck.measures._pieces import PiecesSpec, PiecesTold, ToleratedCall, answered, choose, pieces_of
+from ppduck.measures._pieces import (
+    PiecesSpec,
+    PiecesTold,
+    ToleratedCall,
+    answered,
+    choose,
+    pieces_of,
+)
 from ppduck.measures._prediction import BY, Predicted, predicted
 from ppduck.pairs.measure import measure
 from ppduck.pairs.rows import Pairs
@@ -24,7 +31,9 @@ RESULTS = (
     Result("measure", "VARCHAR", "which error, or which difference of two"),
     Result("passed", "BOOLEAN", "whether a difference is within its tolerance; NULL of an error"),
     # In the middle, which a narrow terminal leaves out.
-    Result("tolerance", "DOUBLE", "what chance makes of so many rows, or what the call allows, as R²"),
+    Result(
+        "tolerance", "DOUBLE", "what chance makes of so many rows, or what the call allows, as R²"
+    ),
     Result("rows", "BIGINT", "the pairs that it is of"),
     Result("mse", "DOUBLE", "the mean squared error, or the difference of two"),
     Result("r2", "DOUBLE", "the same as a share of the column's variance"),
@@ -43,7 +52,9 @@ def answer(pairs: Pairs, call: ToleratedCall) -> sql.Expr:
 
 def solve(spec: PiecesSpec, told: PiecesTold) -> list[dict[str, Any]]:
     found = predicted(pieces_of(spec, told))
-    return [row for each in [*found, *_together(found)] for row in _conditions(each, spec.tolerance)]
+    return [
+        row for each in [*found, *_together(found)] for row in _conditions(each, spec.tolerance)
+    ]
 
 
 def _together(found: Sequence[Predicted]) -> Iterator[Predicted]:
@@ -51,7 +62,8 @@ def _together(found: Sequence[Predicted]) -> Iterator[Predicted]:
     if len(found) > 1:
         mean = {by: sum(each.mse[by] for each in found) / len(found) for by in BY}
         variance, chance = (
-            sum(values) / len(found) for values in zip(*((e.variance, e.chance) for e in found), strict=True)
+            sum(values) / len(found)
+            for values in zip(*((e.variance, e.chance) for e in found), strict=True)
         )
         yield Predicted("all, on average", found[0].n, variance, mean, chance)
 
@@ -63,7 +75,11 @@ def _conditions(found: Predicted, asked: float | None) -> Iterator[dict[str, Any
     for by in BY:
         yield _row(found, f"mse_x_{by}", found.mse[by], found.r2(by), _MEANING[by])
     for difference, by, meaning in (
-        ("mse_gain", "sy", "E[X - E(X|S)]² - E[X - E(X|S,Y)]²: what the release adds to nonconf; should be 0"),
+        (
+            "mse_gain",
+            "sy",
+            "E[X - E(X|S)]² - E[X - E(X|S,Y)]²: what the release adds to nonconf; should be 0",
+        ),
         ("mse_excess", "y", "E[X - E(X|S)]² - E[X - E(X|Y)]²: should not be above 0"),
     ):
         missed = found.mse["s"] - found.mse[by]

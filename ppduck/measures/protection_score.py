@@ -45,7 +45,9 @@ class ProtectionScoreCall(ComparedCall):
     """What an intruder knows, and how he links."""
 
     known: int | list[str] | None = parameter(
-        _known, "how many of the columns an intruder knows, the first ones, or which; by default half of them", None
+        _known,
+        "how many of the columns an intruder knows, the first ones, or which; by default half of them",
+        None,
     )
     probabilistic: bool = parameter(
         arguments.flag, "whether to link by Fellegi-Sunter too, for PLD, DR and score", False
@@ -76,7 +78,11 @@ def answer(pairs: Pairs, call: ProtectionScoreCall) -> sql.Expr:
     tables: dict[str, Any] = {"original": call.original, "release": call.release, "key": call.key}
 
     def value(
-        of: Measure, asked: Call, columns: Sequence[Column], figure: str, where: sql.Expr | None = None
+        of: Measure,
+        asked: Call,
+        columns: Sequence[Column],
+        figure: str,
+        where: sql.Expr | None = None,
     ) -> sql.Expr:
         own = pairs.columns.part(of.name, numbers=columns, categories=[], features=[])
         rows = sql.derived(of.answer(Pairs(own), asked), "_pp_rows")
@@ -94,7 +100,9 @@ def answer(pairs: Pairs, call: ProtectionScoreCall) -> sql.Expr:
     parts = {
         "_pp_il": value(information_loss.FUNCTION, loss, every, "value", whole),
         "_pp_dld": linked(record_linkage.DISTANCE),
-        "_pp_pld": linked(record_linkage.PROBABILISTIC) if call.probabilistic else sql.cast(sql.null(), "DOUBLE"),
+        "_pp_pld": linked(record_linkage.PROBABILISTIC)
+        if call.probabilistic
+        else sql.cast(sql.null(), "DOUBLE"),
         "_pp_id": value(interval_disclosure.FUNCTION, intervals, known, "share", ranks & in_all),
     }
     statement = sql.Statement()
@@ -130,7 +138,9 @@ def _known_columns(columns: Compared, known: int | list[str] | None) -> list[Col
     if isinstance(known, list):
         found = columns.in_both("known", known)
         if not known:
-            columns.faults.add("known is empty; name at least one column that an intruder may know.")
+            columns.faults.add(
+                "known is empty; name at least one column that an intruder may know."
+            )
         for column in found:
             if column not in every:
                 columns.faults.add(
@@ -153,6 +163,10 @@ FUNCTION = register(
         answer=answer,
         results=RESULTS,
         example="FROM protection_score('customers', 'released', conf=['x1','x2'], key='id')",
-        udfs=(*information_loss.FUNCTION.udfs, *record_linkage.FUNCTION.udfs, *interval_disclosure.FUNCTION.udfs),
+        udfs=(
+            *information_loss.FUNCTION.udfs,
+            *record_linkage.FUNCTION.udfs,
+            *interval_disclosure.FUNCTION.udfs,
+        ),
     )
 )

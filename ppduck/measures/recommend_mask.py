@@ -28,7 +28,11 @@ from ppduck.stages.relation_plan import LookCall, RelationPlan
 NAME = "recommend_mask"
 RESULTS = (
     Result("mask", "VARCHAR", "a mask"),
-    Result("advice", "VARCHAR", "recommended, fits too, loses relations, or that nothing should be released"),
+    Result(
+        "advice",
+        "VARCHAR",
+        "recommended, fits too, loses relations, or that nothing should be released",
+    ),
     Result("why", "VARCHAR", "what it keeps, and which relations were seen"),
     Result("will_not_keep", "VARCHAR", "what it costs"),
     Result("statement", "VARCHAR", "the call, to be pasted"),
@@ -123,7 +127,9 @@ def _lost(candidate: Candidate, found: Iterable[Pair]) -> list[Pair]:
 def _row(candidate: Candidate, best: bool, found: Sequence[Pair], arguments: str) -> dict[str, Any]:
     lost = _lost(candidate, found)
     advice = (
-        ("recommended" if not lost else "best there is") if best else ("fits too" if not lost else "loses relations")
+        ("recommended" if not lost else "best there is")
+        if best
+        else ("fits too" if not lost else "loses relations")
     )
     why = f"it keeps {candidate.keeps}"
     told = _told(found)
@@ -155,7 +161,11 @@ def _seen(found: Sequence[Pair]) -> str:
     for role, name in (("nonconf", "with nonconf"), ("conf", "among conf")):
         own = [pair for pair in found if pair.role == role]
         worst = max((pair.found.kind for pair in own), key=_KINDS.index, default="none")
-        hardest = _named([pair for pair in own if pair.found.kind == worst]) if worst != "none" else "no relation"
+        hardest = (
+            _named([pair for pair in own if pair.found.kind == worst])
+            if worst != "none"
+            else "no relation"
+        )
         if own:
             parts.append(f"{name}: {worst}, {hardest}" if worst != "none" else f"{name}: {hardest}")
     return "; ".join(parts)

@@ -34,8 +34,15 @@ from ppduck.values import Array
 NAME = "record_linkage"
 RESULTS = (
     Result("method", "VARCHAR", "distance, mahalanobis or probabilistic"),
-    Result("without", "VARCHAR", "the column that is left out, NULL where none is", "with detail := 'columns'"),
-    Result("linked", "DOUBLE", "how many masked records have their own original nearest, ties shared"),
+    Result(
+        "without",
+        "VARCHAR",
+        "the column that is left out, NULL where none is",
+        "with detail := 'columns'",
+    ),
+    Result(
+        "linked", "DOUBLE", "how many masked records have their own original nearest, ties shared"
+    ),
     Result("linked_share", "DOUBLE", "the same as a share of the records that were sought"),
     Result("chance_share", "DOUBLE", "what guessing would link"),
     Result("rows", "BIGINT", "the records that were sought"),
@@ -43,7 +50,9 @@ RESULTS = (
     Result("direction", "VARCHAR", "that lower is safer"),
     Result("meaning", "VARCHAR", "the figures in words"),
 )
-MEANING = "masked records whose own original is the nearest of all, ties shared; chance_share is guessing"
+MEANING = (
+    "masked records whose own original is the nearest of all, ties shared; chance_share is guessing"
+)
 MOST_WORK = 5e13  # what pairs times dimensions may come to: about 40 minutes on two cores
 DISTANCE, MAHALANOBIS, PROBABILISTIC = METHODS = ("distance", "mahalanobis", "probabilistic")
 BY_ORIGINAL, BY_OWN = "original", "own"
@@ -53,7 +62,9 @@ BY_ORIGINAL, BY_OWN = "original", "own"
 class RecordLinkageCall(ComparedCall):
     """How records are linked, and what is told of it."""
 
-    method: str = parameter(arguments.choice(*METHODS), "'distance', 'mahalanobis' or 'probabilistic'", DISTANCE)
+    method: str = parameter(
+        arguments.choice(*METHODS), "'distance', 'mahalanobis' or 'probabilistic'", DISTANCE
+    )
     standardise: str | None = parameter(
         arguments.choice(BY_ORIGINAL, BY_OWN),
         "by distance: both tables in units of the 'original', as by default, or each about its 'own' mean in units of "
@@ -67,7 +78,9 @@ class RecordLinkageCall(ComparedCall):
         None,
     )
     sample: int | None = parameter(
-        arguments.whole(1), "how many masked records to seek the originals of, each among all; by default all", None
+        arguments.whole(1),
+        "how many masked records to seek the originals of, each among all; by default all",
+        None,
     )
 
 
@@ -94,7 +107,10 @@ def choose(columns: Compared, call: RecordLinkageCall) -> None:
     columns.use_columns(call.conf, categories=True)
     if call.conf is None and call.method != PROBABILISTIC:
         for column in columns.categories:
-            if column.is_category and columns.catalog.levels(columns.original, column, MANY_LEVELS) is None:
+            if (
+                column.is_category
+                and columns.catalog.levels(columns.original, column, MANY_LEVELS) is None
+            ):
                 # To pass over in silence what tells best who somebody is would be the worst answer.
                 columns.faults.add(
                     f"column {quoted(column.name)} is in both tables and has more than {MANY_LEVELS} values, too many "
@@ -102,7 +118,9 @@ def choose(columns: Compared, call: RecordLinkageCall) -> None:
                     "the columns to link by: conf := […]."
                 )
     if call.standardise is not None and call.method != DISTANCE:
-        columns.faults.add(f"standardise is for method := '{DISTANCE}'; the other methods have scales of their own.")
+        columns.faults.add(
+            f"standardise is for method := '{DISTANCE}'; the other methods have scales of their own."
+        )
 
 
 def answer(pairs: Pairs, call: RecordLinkageCall) -> sql.Expr:
@@ -114,7 +132,9 @@ def answer(pairs: Pairs, call: RecordLinkageCall) -> sql.Expr:
     lists = {f"_pp_list{i}": sql.call("list", value) for i, value in enumerate(values)}
     told = sql.call("flatten", sql.array(map(any_of, lists), "DOUBLE[]"))
     if call.detail == "records":
-        lists |= {f"_pp_list_{name}": sql.call("list", sql.column(name)) for name in pairs.key_names}
+        lists |= {
+            f"_pp_list_{name}": sql.call("list", sql.column(name)) for name in pairs.key_names
+        }
     pairs.aggregate(statement, lists)
     spec = pairs.spec(
         LinkageSpec,
@@ -130,7 +150,9 @@ def answer(pairs: Pairs, call: RecordLinkageCall) -> sql.Expr:
 
 
 def _short(digest: sql.Expr) -> sql.Expr:
-    return sql.double(exp.paren(exp.BitwiseRightShift(this=digest, expression=sql.number(11)), copy=False))
+    return sql.double(
+        exp.paren(exp.BitwiseRightShift(this=digest, expression=sql.number(11)), copy=False)
+    )
 
 
 def _records(pairs: Pairs, statement: sql.Statement, spec: LinkageSpec, told: sql.Expr) -> sql.Expr:
@@ -159,11 +181,15 @@ class Records:
         table = told.values.reshape(2 * (q + c) + 1, -1)
         self.x, self.y = table[:q].T, table[q : 2 * q].T
         before, after = table[2 * q : 2 * q + c], table[2 * q + c : 2 * (q + c)]
-        self.codes = [self._codes(*each) for each in zip(spec.categories, before, after, strict=True)]
+        self.codes = [
+            self._codes(*each) for each in zip(spec.categories, before, after, strict=True)
+        ]
         self.n = table.shape[1]
         for name, column in zip(spec.columns * 2, table[: 2 * q], strict=True):
             if not np.isfinite(column).all():
-                raise spec.refuse(f"column {quoted(name)} holds NaN or infinity; replace it by NULL.")
+                raise spec.refuse(
+                    f"column {quoted(name)} holds NaN or infinity; replace it by NULL."
+                )
         self.sought: npt.NDArray[np.intp] = np.arange(self.n)
         if spec.sample is not None and spec.sample < self.n:
             # The least hashes of keys: the same records whatever the order of rows.
@@ -185,7 +211,9 @@ class Records:
         named = zip(self.spec.categories, self.codes, strict=True)
         codes = [code for name, code in named if name != without]
         before, after = (
-            np.column_stack([code[:, side] for code in codes]) if codes else np.empty((self.n, 0), dtype=np.intp)
+            np.column_stack([code[:, side] for code in codes])
+            if codes
+            else np.empty((self.n, 0), dtype=np.intp)
             for side in (0, 1)
         )
         x, y = self.x[:, numbers], self.y[:, numbers]
@@ -204,9 +232,15 @@ class Records:
     def _scaled(self, x: Array, y: Array) -> tuple[Array, Array]:
         if self.spec.method == MAHALANOBIS:
             return linkage.whitened(x, y)
-        return linkage.standardised_apart(x, y) if self.spec.standardise == BY_OWN else linkage.standardised(x, y)
+        return (
+            linkage.standardised_apart(x, y)
+            if self.spec.standardise == BY_OWN
+            else linkage.standardised(x, y)
+        )
 
-    def _by_probability(self, x: Array, y: Array, before: npt.NDArray[np.intp], after: npt.NDArray[np.intp]) -> Array:
+    def _by_probability(
+        self, x: Array, y: Array, before: npt.NDArray[np.intp], after: npt.NDArray[np.intp]
+    ) -> Array:
         if self.n > _fellegi_sunter.MAX_ROWS:
             raise self.spec.refuse(
                 f"the probabilistic method takes at most {_fellegi_sunter.MAX_ROWS:,} rows, and there are {self.n:,}; "
@@ -249,7 +283,9 @@ def solve_records(spec: LinkageSpec, told: LinkageTold) -> list[float | None]:
 
 
 SOLVE = told_udf("ppduck_record_linkage", solve, LinkageSpec, LinkageTold, rows_type(RESULTS))
-SOLVE_RECORDS = told_udf("ppduck_linked_records", solve_records, LinkageSpec, LinkageTold, "DOUBLE[]")
+SOLVE_RECORDS = told_udf(
+    "ppduck_linked_records", solve_records, LinkageSpec, LinkageTold, "DOUBLE[]"
+)
 FUNCTION = register(
     measure(
         NAME,

@@ -34,7 +34,11 @@ RESULTS = (
     Result("relation", "VARCHAR", "none, linear, monotonic or non-monotonic"),
     Result("linear_r2", "DOUBLE", "share of its variance that a line tells"),
     Result("spearman", "DOUBLE", "rank correlation"),
-    Result("kernel_r2", "DOUBLE", "share of its variance that a curve tells of rows that it was not fitted to"),
+    Result(
+        "kernel_r2",
+        "DOUBLE",
+        "share of its variance that a curve tells of rows that it was not fitted to",
+    ),
     Result("role", "VARCHAR", "whether the other is nonconf or conf"),
     Result("rows", "BIGINT", "rows that were looked at"),
     Result("evidence", "VARCHAR", "why it is called so"),

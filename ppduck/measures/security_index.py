@@ -40,7 +40,9 @@ RESULTS = (
     Result("column_name", "VARCHAR", "a conf column"),
     Result("verdict", "VARCHAR", "good, fair, with care, not advised or impossible"),
     Result("security_index", "DOUBLE", "share of its variance that nonconf leaves open"),
-    Result("corr_masked", "DOUBLE", "the correlation that masked values would have with the originals"),
+    Result(
+        "corr_masked", "DOUBLE", "the correlation that masked values would have with the originals"
+    ),
     Result("b0", "DOUBLE", "intercept of the line by which masked values predict the originals"),
     Result("b1", "DOUBLE", "slope of that line"),
     Result("r2", "DOUBLE", "share of its variance that the model explains"),
@@ -77,7 +79,9 @@ def plan(catalog: Catalog, call: SecurityCall) -> sql.Expr:
         raise roles.faults(NAME, faults)
     told = {
         **{name: sql.column(f"_pp_{name}", MOMENTS) for name in ("n", "sums", "products")},
-        "centres": sql.array([sql.column(name, LOOK) for name in terms.centres[terms.p :]], "DOUBLE"),
+        "centres": sql.array(
+            [sql.column(name, LOOK) for name in terms.centres[terms.p :]], "DOUBLE"
+        ),
         "model": sql.column(MODEL, MODELS),
         "sample": sql.column("_pp_sample", TRAINING),
     }
@@ -115,16 +119,24 @@ def solve(spec: MaskSpec, told: Fitted) -> list[dict[str, Any]]:
     return rows
 
 
-def _verdict(spec: MaskSpec, j: int, security: float, extra: float, training: Training) -> tuple[str, str]:
+def _verdict(
+    spec: MaskSpec, j: int, security: float, extra: float, training: Training
+) -> tuple[str, str]:
     """In a word, and in a sentence."""
     if security < LEARNT:
-        return "impossible", "nonconf determines this column; leave out of nonconf, and drop, what determines it"
+        return (
+            "impossible",
+            "nonconf determines this column; leave out of nonconf, and drop, what determines it",
+        )
     if security >= HIGH_SECURITY:
         return "good", "nonconf tells little of this column, and its masked values tell no more"
     if security >= LOW_SECURITY:
         return "fair", "release it where the column is not very sensitive"
     if not stays_close(security, extra):
-        return "with care", "nonconf tells most of this column, extra_noise or not; only its masked values tell less"
+        return (
+            "with care",
+            "nonconf tells most of this column, extra_noise or not; only its masked values tell less",
+        )
     return "not advised", (
         "nonconf tells most of this column, and so would its masked values; remedies: "
         f"extra_noise{_without(spec, j, training)}"
@@ -143,10 +155,14 @@ def _without(spec: MaskSpec, j: int, training: Training) -> str:
     for name in dict.fromkeys(names):
         kept = np.array([other != name for other in names])
         found[name] = 1 - float(fit(s[:, kept], x, indicators=indicators[kept]).r2_left_out[0])
-    helpful = sorted(((index, name) for name, index in found.items() if index >= LOW_SECURITY), reverse=True)[:3]
+    helpful = sorted(
+        ((index, name) for name, index in found.items() if index >= LOW_SECURITY), reverse=True
+    )[:3]
     if not helpful:
         return ", or several columns fewer in nonconf: no single one makes the difference"
-    told = " or ".join(f"{quoted(name)} (index about {min(index, 1.0):.2f})" for index, name in helpful)
+    told = " or ".join(
+        f"{quoted(name)} (index about {min(index, 1.0):.2f})" for index, name in helpful
+    )
     return f", or nonconf without {told}"
 
 

@@ -23,12 +23,24 @@ NAME = "unchanged_values"
 MEANING = "values equal to their original; excess, what chance does not explain, should be 0; lower is safer"
 RESULTS = (
     Result("column_name", "VARCHAR", "a column"),
-    Result("passed", "BOOLEAN", "whether the excess is within its tolerance; NULL where no pair has both values"),
-    Result("excess", "DOUBLE", "the share of values left as they were, beyond what chance makes equal: Cohen's kappa"),
+    Result(
+        "passed",
+        "BOOLEAN",
+        "whether the excess is within its tolerance; NULL where no pair has both values",
+    ),
+    Result(
+        "excess",
+        "DOUBLE",
+        "the share of values left as they were, beyond what chance makes equal: Cohen's kappa",
+    ),
     Result("tolerance", "DOUBLE", "what chance makes of so many rows"),
     Result("unchanged", "BIGINT", "how many values are equal to their original"),
     Result("share", "DOUBLE", "the same as a share"),
-    Result("chance_share", "DOUBLE", "the share that would be equal if masked values were dealt out at random"),
+    Result(
+        "chance_share",
+        "DOUBLE",
+        "the share that would be equal if masked values were dealt out at random",
+    ),
     Result("rows", "BIGINT", "the pairs in which neither value is NULL"),
     Result("left_out", "BIGINT", "the pairs in which one is"),
     Result("meaning", "VARCHAR", "the figures in words"),
@@ -48,10 +60,15 @@ def answer(pairs: Pairs, call: ComparedCall) -> sql.Expr:
     compared += [(column.name, f"_pp_a{j}", f"_pp_b{j}") for j, column in enumerate(of.categories)]
     every = sql.union_all([_figures(place, *names) for place, names in enumerate(compared)])
     judged = sql.query([exp.Star(), *named(_judgement())], sql.derived(every, "_pp_figures"))
-    passed = {"passed": sql.column("excess") <= sql.column("tolerance"), "meaning": sql.text(MEANING)}
+    passed = {
+        "passed": sql.column("excess") <= sql.column("tolerance"),
+        "meaning": sql.text(MEANING),
+    }
     columns = {result.name: passed.get(result.name, sql.column(result.name)) for result in RESULTS}
     return statement.query(
-        sql.query(named(columns), sql.derived(judged, "_pp_judged"), order=[sql.column("_pp_place")])
+        sql.query(
+            named(columns), sql.derived(judged, "_pp_judged"), order=[sql.column("_pp_place")]
+        )
     )
 
 
@@ -64,7 +81,8 @@ def _judgement() -> dict[str, sql.Expr]:
     zero = sql.number(0)
     return {
         "excess": sql.cases((some, (share - chance) / left), otherwise=zero),
-        "tolerance": sql.cases((some.copy(), allowed), otherwise=zero.copy()) + sql.double(sql.number(ROUNDING)),
+        "tolerance": sql.cases((some.copy(), allowed), otherwise=zero.copy())
+        + sql.double(sql.number(ROUNDING)),
     }
 
 
@@ -75,7 +93,9 @@ def _figures(place: int, name: str, before: str, after: str) -> sql.Expr:
     sides = []
     for side, count in ((before, "_pp_times_before"), (after, "_pp_times_after")):
         own = {"_pp_value": sql.column(side), count: aggregates.rows()}
-        times = sql.query(named(own), sql.derived(both.copy(), "_pp_both"), group=[sql.column(side)])
+        times = sql.query(
+            named(own), sql.derived(both.copy(), "_pp_both"), group=[sql.column(side)]
+        )
         sides.append(sql.derived(times, f"{count}_of"))
     met = sql.double(sql.column("_pp_times_before")) * sql.column("_pp_times_after")
     by_chance = {"_pp_met": sql.call("coalesce", sql.call("sum", met), sql.number(0))}
@@ -93,7 +113,11 @@ def _figures(place: int, name: str, before: str, after: str) -> sql.Expr:
         "rows": n,
         "left_out": sql.column(MATCHED) - n,
     }
-    rows = sql.derived(counted, "_pp_counted").cross(sql.derived(chance, "_pp_chance")).cross(sql.table(CHECK))
+    rows = (
+        sql.derived(counted, "_pp_counted")
+        .cross(sql.derived(chance, "_pp_chance"))
+        .cross(sql.table(CHECK))
+    )
     return sql.query(named(columns), rows)
 
 

@@ -44,10 +44,14 @@ RESULTS = (
     Result("passed", "BOOLEAN", "whether it is within its tolerance"),
     Result("original", "DOUBLE", "its value in the original"),
     Result("release", "DOUBLE", "its value in the release"),
-    Result("slope_region", "DOUBLE", "the smallest region of the slope test; only of a relationship"),
+    Result(
+        "slope_region", "DOUBLE", "the smallest region of the slope test; only of a relationship"
+    ),
     Result("rows", "BIGINT", "the pairs that it is of"),
     Result("tolerance", "DOUBLE", "how far apart they may be, chance included"),
-    Result("difference", "DOUBLE", "how far apart they are, without a scale; NULL where there is none"),
+    Result(
+        "difference", "DOUBLE", "how far apart they are, without a scale; NULL where there is none"
+    ),
     Result("meaning", "VARCHAR", "the difference in words"),
 )
 QUANTILES = (0.01, 0.05, 0.25, 0.50, 0.75, 0.95, 0.99)
@@ -61,7 +65,9 @@ class UtilityCheckCall(ConfCall):
     """Relations of conf, and how far they may move."""
 
     nonconf: Sequence[str] | None = parameter(
-        arguments.columns, "S, which relations start from; by default what both tables have beside conf and key", None
+        arguments.columns,
+        "S, which relations start from; by default what both tables have beside conf and key",
+        None,
     )
     model: str = FITTED_MODEL
     tolerance: float = parameter(
@@ -96,7 +102,9 @@ def answer(pairs: Pairs, call: UtilityCheckCall) -> sql.Expr:
     statement = moments.moments(pairs, asked, sampled=kernel)
     if kernel:
         moments.draw(statement, _model_pair.values(pairs))
-    told = _model_pair.told(moments=True, sampled=kernel) | {"quantiles": moments.any_of("_pp_quantiles")}
+    told = _model_pair.told(moments=True, sampled=kernel) | {
+        "quantiles": moments.any_of("_pp_quantiles")
+    }
     spec = pairs.spec(
         UtilitySpec,
         inputs=_model_pair.labels(pairs.columns),
@@ -112,7 +120,10 @@ def _quantiles(q: int) -> sql.Expr:
     """Of each number before, then of each after, one after the other."""
     levels = sql.array(map(sql.number, QUANTILES), "DOUBLE")
     sides = [sql.column(f"_pp_{side}{j}") for side in "xy" for j in range(q)]
-    return sql.call("flatten", sql.array([sql.call("quantile_cont", x, levels.copy()) for x in sides], "DOUBLE[]"))
+    return sql.call(
+        "flatten",
+        sql.array([sql.call("quantile_cont", x, levels.copy()) for x in sides], "DOUBLE[]"),
+    )
 
 
 def solve(spec: UtilitySpec, told: UtilityTold) -> list[Row]:
@@ -155,17 +166,38 @@ def _moments(sides: Whole) -> Iterator[Apart]:
         sd, twice = a.sd[j], sqrt(2 / sides.n)
         values = (float(a.mean[j]), float(b.mean[j]))
         moved = float(b.mean[j] - a.mean[j]) / sd if sd > 0 else None
-        yield Apart("moment", f"mean of {names[j]}", values, moved, twice, "difference in standard deviations")
+        yield Apart(
+            "moment",
+            f"mean of {names[j]}",
+            values,
+            moved,
+            twice,
+            "difference in standard deviations",
+        )
         grown = float(b.sd[j] / sd) - 1 if sd > 0 else None
         values = (float(sd), float(b.sd[j]))
-        yield Apart("moment", f"sd of {names[j]}", values, grown, twice / sqrt(2), "difference as a share of the sd")
+        yield Apart(
+            "moment",
+            f"sd of {names[j]}",
+            values,
+            grown,
+            twice / sqrt(2),
+            "difference as a share of the sd",
+        )
     r, masked_r = a.correlation, b.correlation
     for j in range(sides.q):
         for i in [*range(j + 1, sides.q), *sides.inputs]:
             values = (float(r[j, i]), float(masked_r[j, i]))
             chance = sqrt(2 / sides.n) * (1 - min(values[0] ** 2, 1.0))
             item = f"correlation of {names[j]}, {names[i]}"
-            yield Apart("moment", item, values, values[1] - values[0], chance, "plain difference; 0 of a constant")
+            yield Apart(
+                "moment",
+                item,
+                values,
+                values[1] - values[0],
+                chance,
+                "plain difference; 0 of a constant",
+            )
 
 
 def _regressions(sides: Whole) -> Iterator[Apart]:
@@ -178,7 +210,9 @@ def _regressions(sides: Whole) -> Iterator[Apart]:
         lines = sides.lines(j, by)
         sd = sides.original.sd
         # Errors of standardised coefficients: √((1 - R²) · inverse correlation of the inputs / spare rows).
-        inverse = np.diag(np.linalg.pinv(sides.original.correlation[np.ix_(by, by)], rcond=1e-10, hermitian=True))
+        inverse = np.diag(
+            np.linalg.pinv(sides.original.correlation[np.ix_(by, by)], rcond=1e-10, hermitian=True)
+        )
         for i, label in enumerate(sides.spec.inputs):
             values = (float(lines[0].slopes[i]), float(lines[1].slopes[i]))
             unit = sd[by[i]] / sd[j] if sd[j] > 0 else None
@@ -188,7 +222,14 @@ def _regressions(sides: Whole) -> Iterator[Apart]:
             yield Apart("regression", f"{name} on nonconf: {label}", values, moved, chance, meaning)
         r2 = (lines[0].r2, lines[1].r2)
         chance = sqrt(2 / sides.n) * 2 * sqrt(r2[0]) * (1 - r2[0])
-        yield Apart("regression", f"{name} on nonconf: R²", r2, r2[1] - r2[0], chance, "plain difference, linear model")
+        yield Apart(
+            "regression",
+            f"{name} on nonconf: R²",
+            r2,
+            r2[1] - r2[0],
+            chance,
+            "plain difference, linear model",
+        )
 
 
 def _quantile_rows(sides: Whole, found: Array) -> Iterator[Apart]:
@@ -198,9 +239,13 @@ def _quantile_rows(sides: Whole, found: Array) -> Iterator[Apart]:
             values = (float(found[0, j, k]), float(found[1, j, k]))
             moved = float((values[1] - values[0]) / sd) if sd > 0 else None
             # √(2 p (1 - p) / n) / φ: two sample quantiles of a normal column, in its sds.
-            chance = sqrt(2 * level * (1 - level) / sides.n) / float(stats.norm.pdf(stats.norm.ppf(level)))
+            chance = sqrt(2 * level * (1 - level) / sides.n) / float(
+                stats.norm.pdf(stats.norm.ppf(level))
+            )
             item = f"{name} at {100 * level:g} %"
-            yield Apart("quantile", item, values, moved, chance, "difference in standard deviations")
+            yield Apart(
+                "quantile", item, values, moved, chance, "difference in standard deviations"
+            )
 
 
 def _relationships(sides: Whole | Drawn) -> Iterator[Row]:

@@ -20,7 +20,9 @@ from ppduck.query import tree as sql
 NAME = "value_disclosure"
 RESULTS = (
     Result("column_name", "VARCHAR", "a conf column"),
-    Result("gain", "DOUBLE", "r2_sy - r2_s: what the release adds; should be 0 but for the tolerance"),
+    Result(
+        "gain", "DOUBLE", "r2_sy - r2_s: what the release adds; should be 0 but for the tolerance"
+    ),
     Result("tolerance", "DOUBLE", "what chance makes of so many rows"),
     Result("r2_s", "DOUBLE", "the share of its variance that nonconf predicts"),
     Result("r2_y", "DOUBLE", "the share that the released columns predict"),

@@ -13,7 +13,14 @@ from sqlglot.errors import SqlglotError
 
 from ppduck.call import arguments
 from ppduck.call.parameters import Call, parameter, parameters
-from ppduck.call.roles import Feature, categories_among, choose_nonconf, features_of, refuse_overlap, refuse_reserved
+from ppduck.call.roles import (
+    Feature,
+    categories_among,
+    choose_nonconf,
+    features_of,
+    refuse_overlap,
+    refuse_reserved,
+)
 from ppduck.call.roles import resolve_columns as resolve
 from ppduck.catalogue.rehearsal import may_fail, rehearse
 from ppduck.catalogue.tables import Catalog, Column, Source
@@ -26,10 +33,17 @@ ORIGINAL = parameter(arguments.words, "the table before masking")
 RELEASE = parameter(arguments.words, "the table after masking")
 CONF = parameter(arguments.columns, "the confidential columns, numeric, which both tables have")
 NONCONF = parameter(
-    arguments.columns, "what else an intruder sees; by default what both tables have beside conf and key", None
+    arguments.columns,
+    "what else an intruder sees; by default what both tables have beside conf and key",
+    None,
 )
-KEY = parameter(arguments.columns, "the columns that identify a row in both tables: rows are matched by them only")
-COMPARED = parameter(arguments.columns, "which columns to compare; by default all that both have, but the key", None)
+KEY = parameter(
+    arguments.columns,
+    "the columns that identify a row in both tables: rows are matched by them only",
+)
+COMPARED = parameter(
+    arguments.columns, "which columns to compare; by default all that both have, but the key", None
+)
 
 
 @parameters
@@ -78,7 +92,9 @@ class Compared:
         refuse_reserved(self.faults, self.masked)
         self.key = self.in_both("key", call.key)
         if not call.key:
-            self.faults.add("key is empty; name the columns that identify a row, such as key := 'id'.")
+            self.faults.add(
+                "key is empty; name the columns that identify a row, such as key := 'id'."
+            )
         self.faults.raise_if_any()
         self.numbers: list[Column] = []
         self.categories: list[Column] = []
@@ -90,18 +106,29 @@ class Compared:
         self._piece_texts: list[str] = []
 
     def part(
-        self, function: str, *, numbers: Sequence[Column], categories: Sequence[Column], features: Sequence[Feature]
+        self,
+        function: str,
+        *,
+        numbers: Sequence[Column],
+        categories: Sequence[Column],
+        features: Sequence[Feature],
     ) -> Compared:
         """The same tables for another function, with some of the columns that were chosen here."""
         found = copy(self)
         found.function, found.faults = function, Faults(function, self.original.label)
-        found.numbers, found.categories, found.features = list(numbers), list(categories), list(features)
+        found.numbers, found.categories, found.features = (
+            list(numbers),
+            list(categories),
+            list(features),
+        )
         return found
 
     def _seen(self, given: str) -> Source:
         source = self.catalog.source(self.function, given)
         if source.columns is None:
-            raise Faults(self.function).refuse(self.catalog.unseen(source, "make it a table and commit."))
+            raise Faults(self.function).refuse(
+                self.catalog.unseen(source, "make it a table and commit.")
+            )
         return source
 
     def in_both(self, parameter: str, names: Sequence[str]) -> list[Column]:
@@ -127,7 +154,9 @@ class Compared:
     def use_numbers(self, parameter: str, names: Sequence[str]) -> None:
         """The columns that a parameter names, which must be numbers in both tables."""
         if not names:
-            self.faults.add(f"{parameter} is empty; name at least one column, such as {parameter} := ['x1'].")
+            self.faults.add(
+                f"{parameter} is empty; name at least one column, such as {parameter} := ['x1']."
+            )
         self.numbers = self.in_both(parameter, names)
         for column in self.numbers:
             for source in (self.original, self.masked):
@@ -154,7 +183,11 @@ class Compared:
             return
         keys = {folded(column.name) for column in self.key}
         if named is None:
-            both = [c for c in self.original.columns or () if folded(c.name) not in keys and self.masked.find(c.name)]
+            both = [
+                c
+                for c in self.original.columns or ()
+                if folded(c.name) not in keys and self.masked.find(c.name)
+            ]
         else:
             both = self.in_both("conf", named)
             refuse_overlap(self.faults, {"key": self.key, "conf": both}, "key")
@@ -186,11 +219,19 @@ class Compared:
         conf = [*self.numbers, *self.categories]
         refuse_overlap(self.faults, {"conf": conf, "nonconf": named or []}, "conf")
         taken = {folded(column.name) for column in [*conf, *self.key]}
-        free = [c for c in self.original.columns or () if folded(c.name) not in taken and self.masked.find(c.name)]
+        free = [
+            c
+            for c in self.original.columns or ()
+            if folded(c.name) not in taken and self.masked.find(c.name)
+        ]
         chosen, self.levels = choose_nonconf(self.faults, self.catalog, self.original, named, free)
         # An intruder sees where a category is NULL: to him that is a level, as it is to a mask by on_null := 'level'.
         null_levels = self.catalog.with_null(self.original, categories_among(chosen, self.levels))
-        self.features = [feature for column in chosen for feature in features_of(column, self.levels, null_levels)]
+        self.features = [
+            feature
+            for column in chosen
+            for feature in features_of(column, self.levels, null_levels)
+        ]
 
     def use_inputs(self, parameter: str, names: Sequence[str] | None, beside: str) -> None:
         """What a model of either table reads: numbers, booleans, and the original's levels of categories.
@@ -203,13 +244,21 @@ class Compared:
             refuse_overlap(self.faults, {beside: self.numbers, parameter: named}, beside)
         else:
             taken = {folded(column.name) for column in [*self.numbers, *self.key]}
-            free = [c for c in self.original.columns or () if folded(c.name) not in taken and self._alike(c)]
-        chosen, self.levels = choose_nonconf(self.faults, self.catalog, self.original, named, free, parameter)
+            free = [
+                c
+                for c in self.original.columns or ()
+                if folded(c.name) not in taken and self._alike(c)
+            ]
+        chosen, self.levels = choose_nonconf(
+            self.faults, self.catalog, self.original, named, free, parameter
+        )
         for column in chosen:
             other = self.masked.find(column.name)
             assert other is not None
             if self._alike(column):
-                levels = {other.name: self.levels[column.name]} if column.name in self.levels else {}
+                levels = (
+                    {other.name: self.levels[column.name]} if column.name in self.levels else {}
+                )
                 of_masked = [_known(feature, levels) for feature in features_of(other, levels)]
                 self.inputs += zip(features_of(column, self.levels), of_masked, strict=True)
             else:
@@ -224,7 +273,9 @@ class Compared:
         other = self.masked.find(column.name)
         if other is None:
             return False
-        numbers, categories = ([flag(c) for c in (column, other)] for flag in (_is_number, _is_category))
+        numbers, categories = (
+            [flag(c) for c in (column, other)] for flag in (_is_number, _is_category)
+        )
         return all(numbers) or all(categories) or (not any(numbers) and not any(categories))
 
     def carry(self, before: Column, after: Column) -> int:

@@ -76,10 +76,15 @@ def centre(pairs: Pairs, statement: sql.Statement) -> None:
             limit=sql.scalar(sql.query([sql.number(LOOK)])),
         )
         averages = [
-            sql.named(sql.call("coalesce", sql.call("avg", sql.column(name)), sql.number(0.0)), f"{name}_c")
+            sql.named(
+                sql.call("coalesce", sql.call("avg", sql.column(name)), sql.number(0.0)),
+                f"{name}_c",
+            )
             for name in names
         ] or [sql.number(1)]
-        looks.append(sql.derived(sql.query(averages, sql.derived(first, f"{side}_first")), f"{side}_look"))
+        looks.append(
+            sql.derived(sql.query(averages, sql.derived(first, f"{side}_first")), f"{side}_look")
+        )
     statement.step(CENTRE, sql.query([exp.Star()], looks[0].cross(looks[1])), materialized=True)
 
 
@@ -149,7 +154,9 @@ def about_centre(
     by default they are matched again, if there is anything to sum.
     """
     about = _beside_deviations(rows, names, centres)
-    pairs.aggregate(statement, _moments_about(centres) | more, about, beside=beside, step="_pp_rough")
+    pairs.aggregate(
+        statement, _moments_about(centres) | more, about, beside=beside, step="_pp_rough"
+    )
     means = {
         f"{name}_c": sql.total(
             [
@@ -167,7 +174,9 @@ def about_centre(
     )
     statement.step("_pp_off", off, materialized=True)
     if again is None:
-        any_far = sql.query([sql.named(sql.number(1), "_pp_one")], sql.table("_pp_off"), limit=sql.number(1))
+        any_far = sql.query(
+            [sql.named(sql.number(1), "_pp_one")], sql.table("_pp_off"), limit=sql.number(1)
+        )
         statement.step("_pp_far", any_far, materialized=True)
         again = "_pp_pairs_again"
         statement.step(again, pairs.joined(OnlyIf("_pp_far")), materialized=False)
@@ -175,7 +184,9 @@ def about_centre(
     parts = {COUNT: aggregates.rows()} | _moments_about(means_found) | more
     rows_off = sql.table(again).using(sql.table("_pp_off"), [PIECE])
     summed = of_pieces(parts, _beside_deviations(rows_off, names, means_found))
-    near = sql.query([exp.Star()], sql.table("_pp_rough").using(sql.table("_pp_off"), [PIECE], anti=True))
+    near = sql.query(
+        [exp.Star()], sql.table("_pp_rough").using(sql.table("_pp_off"), [PIECE], anti=True)
+    )
     statement.step(PIECES, sql.union_all([near, summed]), materialized=True)
 
 
@@ -183,13 +194,17 @@ def far_off(size: int) -> list[sql.Expr]:
     """For each column whether its mean is far from its centre."""
 
     def squared(i: int) -> sql.Expr:
-        square = exp.Mul(this=sql.item(sql.column(SUMS), i), expression=sql.item(sql.column(SUMS), i))
+        square = exp.Mul(
+            this=sql.item(sql.column(SUMS), i), expression=sql.item(sql.column(SUMS), i)
+        )
         return exp.Div(this=square, expression=sql.column(COUNT))
 
     found: list[sql.Expr] = []
     for i in range(1, size + 1):
         spread = sql.minus(sql.item(sql.column(PRODUCTS), i * (i + 1) // 2), squared(i))
-        found.append(exp.GT(this=squared(i), expression=exp.Mul(this=sql.number(FAR), expression=spread)))
+        found.append(
+            exp.GT(this=squared(i), expression=exp.Mul(this=sql.number(FAR), expression=spread))
+        )
     return found
 
 
@@ -201,7 +216,11 @@ def _may_be_aligned(pairs: Pairs) -> bool:
 
 
 def _align(
-    pairs: Pairs, statement: sql.Statement, names: Sequence[str], centres: Sequence[sql.Expr], more: Parts
+    pairs: Pairs,
+    statement: sql.Statement,
+    names: Sequence[str],
+    centres: Sequence[sql.Expr],
+    more: Parts,
 ) -> None:
     """The same of rows side by side, and whether their keys are equal and rise throughout.
 
@@ -217,18 +236,29 @@ def _align(
     products = aggregates.sums_of_products((y, z) for y in other_texts for z in texts)
     crossed: dict[str, sql.Expr] = {"_pp_products_across": products, ALL: _fits(pairs)}
     crossed |= {name: part for name, part in parts.items() if name not in (COUNT, SUMS, PRODUCTS)}
-    rows = sql.derived(sql.query(named(crossed), sql.derived(_side_by_side(pairs), "_pp_rows")), "_pp_across")
+    rows = sql.derived(
+        sql.query(named(crossed), sql.derived(_side_by_side(pairs), "_pp_rows")), "_pp_across"
+    )
     for side, of_side in ((ORIGINAL, own), (MASKED, other)):
         counted = {COUNT: aggregates.rows()} if side == ORIGINAL else {}
-        sums = {f"{SUMS}{side[3:]}": aggregates.sums(of_side), f"{PRODUCTS}{side[3:]}": aggregates.products(of_side)}
-        rows = rows.cross(sql.derived(sql.query(named(counted | sums), sql.table(side)), f"_pp_sums_of{side[3:]}"))
+        sums = {
+            f"{SUMS}{side[3:]}": aggregates.sums(of_side),
+            f"{PRODUCTS}{side[3:]}": aggregates.products(of_side),
+        }
+        rows = rows.cross(
+            sql.derived(sql.query(named(counted | sums), sql.table(side)), f"_pp_sums_of{side[3:]}")
+        )
     made = {
-        SUMS: sql.call("list_concat", sql.column("_pp_sums_original"), sql.column("_pp_sums_masked")),
+        SUMS: sql.call(
+            "list_concat", sql.column("_pp_sums_original"), sql.column("_pp_sums_masked")
+        ),
         PRODUCTS: _triangle(size, len(own)),
     }
     columns: dict[str, sql.Expr] = {PIECE: sql.number(0), COUNT: sql.column(COUNT)}
     columns |= {name: made.get(name, sql.column(name)) for name in [*parts, ALL]}
-    near = [sql.call("coalesce", exp.paren(each).not_(), exp.true()) for each in far_off(len(values))]
+    near = [
+        sql.call("coalesce", exp.paren(each).not_(), exp.true()) for each in far_off(len(values))
+    ]
     whole = exp.and_(sql.column(ALL), *near, copy=False)
     found = sql.derived(sql.query(named(columns), rows), "_pp_found")
     only_near = sql.query([exp.Star(replace=[sql.named(whole, ALL)])], found)
@@ -252,8 +282,13 @@ def _slice(values: sql.Expr, first: int, last: int) -> sql.Expr:
 def _side_by_side(pairs: Pairs) -> sql.Expr:
     original, masked = pairs.columns.original, pairs.columns.masked
     (key,), (masked_key,) = pairs.keys(original), pairs.keys(masked)
-    own = [_of_table(each, "_pp_o") for each in [sql.named(key, "_pp_key"), *pairs.original_values()]]
-    other = [_of_table(each, "_pp_m") for each in [sql.named(masked_key, "_pp_masked_key"), *pairs.masked_values()]]
+    own = [
+        _of_table(each, "_pp_o") for each in [sql.named(key, "_pp_key"), *pairs.original_values()]
+    ]
+    other = [
+        _of_table(each, "_pp_m")
+        for each in [sql.named(masked_key, "_pp_masked_key"), *pairs.masked_values()]
+    ]
     before = sql.named(sql.over(sql.call("lag", _of_table(key, "_pp_o"))), "_pp_key_before")
     tables = sql.source(original.sql, "_pp_o").beside(sql.source(masked.sql, "_pp_m"))
     return sql.query([*own, *other, before], tables)
@@ -268,7 +303,9 @@ def _fits(pairs: Pairs) -> sql.Expr:
     return sql.only(aggregates.rows(), where).eq(aggregates.rows())
 
 
-def sample(pairs: Pairs, statement: sql.Statement, values: Sequence[sql.Expr], size: int = SAMPLE_SIZE) -> None:
+def sample(
+    pairs: Pairs, statement: sql.Statement, values: Sequence[sql.Expr], size: int = SAMPLE_SIZE
+) -> None:
     """The pieces, and some rows of each, always the same, one after the other."""
     pairs.aggregate(statement, {})
     draw(statement, values, size)
@@ -278,20 +315,31 @@ def draw(statement: sql.Statement, values: Sequence[sql.Expr], size: int = SAMPL
     """The sample, to be told beside the pieces."""
     all_rows = sql.query([sql.named(aggregates.rows(), "_pp_rows_of_all")], sql.table(ORIGINAL))
     rows = sql.table(PAIRS).cross(sql.derived(all_rows, "_pp_all_rows"))
-    share = sql.number(float(size)) / sql.call("greatest", sql.column("_pp_rows_of_all"), sql.number(1))
+    share = sql.number(float(size)) / sql.call(
+        "greatest", sql.column("_pp_rows_of_all"), sql.number(1)
+    )
     most = sql.call("least", sql.double(sql.number(1.0)), share) * sql.number(LARGEST_HASH)
     row = sql.array((sql.double(value.copy()) for value in values), "DOUBLE")
     drawn = sql.call("flatten", sql.in_order("list", row, [sql.column(HASH)]))
-    where = (sql.column(HASH) <= sql.cast(most, "UHUGEINT")) & sql.column(PIECE).is_(exp.null()).not_()
-    sampled = sql.query([sql.column(PIECE), sql.named(drawn, SAMPLE)], rows, where=where, group=[sql.column(PIECE)])
+    where = (sql.column(HASH) <= sql.cast(most, "UHUGEINT")) & sql.column(PIECE).is_(
+        exp.null()
+    ).not_()
+    sampled = sql.query(
+        [sql.column(PIECE), sql.named(drawn, SAMPLE)], rows, where=where, group=[sql.column(PIECE)]
+    )
     statement.step(SAMPLED, sampled, materialized=True)
 
 
 def _deviations(names: Iterable[str], centres: Iterable[sql.Expr]) -> list[sql.Expr]:
-    return [sql.minus(sql.column(name), centre.copy()) for name, centre in zip(names, centres, strict=True)]
+    return [
+        sql.minus(sql.column(name), centre.copy())
+        for name, centre in zip(names, centres, strict=True)
+    ]
 
 
-def _beside_deviations(rows: sql.Rows, names: Sequence[str], centres: Sequence[sql.Expr]) -> sql.Rows:
+def _beside_deviations(
+    rows: sql.Rows, names: Sequence[str], centres: Sequence[sql.Expr]
+) -> sql.Rows:
     """The same rows with how far each of some columns is from its centre: ``_pp_d0…``"""
     values = {f"_pp_d{i}": value for i, value in enumerate(_deviations(names, centres))}
     return sql.derived(sql.query([exp.Star(), *named(values)], rows), "_pp_about")
@@ -301,7 +349,11 @@ def _moments_about(centres: Sequence[sql.Expr]) -> Parts:
     """Sums and products of deviations, and what they are about."""
     values = [sql.column(f"_pp_d{i}") for i in range(len(centres))]
     told = (sql.call("any_value", centre.copy()) for centre in centres)
-    return {SUMS: aggregates.sums(values), PRODUCTS: aggregates.products(values), CENTRES: sql.array(told, "DOUBLE")}
+    return {
+        SUMS: aggregates.sums(values),
+        PRODUCTS: aggregates.products(values),
+        CENTRES: sql.array(told, "DOUBLE"),
+    }
 
 
 def _of_table(value: sql.Expr, table: str) -> sql.Expr:

@@ -29,7 +29,10 @@ PAIRS, SHARED = "_pp_pairs", "_pp_shared_pairs"
 PIECE, HASH = "_pp_piece", "_pp_hash"
 PIECES = "_pp_pieces"  # the step with aggregates of each piece
 COUNT = "_pp_count"  # the pairs of a piece
-CHECK, MATCHED = "_pp_check", "_pp_matched"  # the step that refuses pairs, and their number where it does not
+CHECK, MATCHED = (
+    "_pp_check",
+    "_pp_matched",
+)  # the step that refuses pairs, and their number where it does not
 SAMPLED, SAMPLE = "_pp_sampled", "_pp_sample"  # some pairs of each piece
 
 
@@ -81,7 +84,10 @@ class OnlyIf:
         return rows, [] if self.where is None else [self.where.copy()]
 
 
-ALIGNED, ALL = "_pp_aligned", "_pp_all"  # the sums of rows side by side, and whether they are the pairs
+ALIGNED, ALL = (
+    "_pp_aligned",
+    "_pp_all",
+)  # the sums of rows side by side, and whether they are the pairs
 UNLESS_ALIGNED = OnlyIf(ALIGNED, sql.column(ALL).not_())
 
 
@@ -118,10 +124,17 @@ class Pairs:
 
     def _of_shared(self) -> sql.Expr:
         own = [*self.key_names, *self.value_names, *self.category_names, HASH]
-        return sql.query([*map(sql.column, own), sql.named(self._piece(), PIECE)], sql.table(SHARED))
+        return sql.query(
+            [*map(sql.column, own), sql.named(self._piece(), PIECE)], sql.table(SHARED)
+        )
 
     def join(
-        self, statement: sql.Statement, *, step: str = PAIRS, materialized: bool = False, unless: OnlyIf | None = None
+        self,
+        statement: sql.Statement,
+        *,
+        step: str = PAIRS,
+        materialized: bool = False,
+        unless: OnlyIf | None = None,
     ) -> None:
         """The pairs; a key of few values would make more of them than can be counted, and makes none."""
         digest = _hash([sql.column(name) for name in self.key_names])
@@ -148,7 +161,9 @@ class Pairs:
         return sql.query(columns, sides[0].using(sides[1], self.key_names))
 
     def _piece(self) -> sql.Expr:
-        complete = sql.present(sql.column(name) for name in [*self.value_names, *self.category_names])
+        complete = sql.present(
+            sql.column(name) for name in [*self.value_names, *self.category_names]
+        )
         part = sql.column("_pp_part") if self.columns.pieces else sql.number(0)
         return part if complete is None else sql.cases((complete, part))
 
@@ -158,22 +173,33 @@ class Pairs:
             (ORIGINAL, own.original, self.original_values()),
             (MASKED, own.masked, self.masked_values()),
         ):
-            keys = [sql.named(key, each) for key, each in zip(self.keys(source), self.key_names, strict=True)]
+            keys = [
+                sql.named(key, each)
+                for key, each in zip(self.keys(source), self.key_names, strict=True)
+            ]
             read = sql.query([*keys, *values], sql.source(source.sql))
             statement.step(name, read, materialized=not source.repeatable)
 
     def original_values(self) -> list[sql.Expr]:
         of = self.columns
-        own = [sql.named(sql.double(feature.value.copy()), f"_pp_s{i}") for i, feature in enumerate(of.features)]
+        own = [
+            sql.named(sql.double(feature.value.copy()), f"_pp_s{i}")
+            for i, feature in enumerate(of.features)
+        ]
         own += [sql.named(_number(column), f"_pp_x{j}") for j, column in enumerate(of.numbers)]
         own += _inputs([feature for feature, _ in of.inputs], "_pp_x", len(of.numbers))
         own += [sql.named(_text(column), f"_pp_a{j}") for j, column in enumerate(of.categories)]
-        own += [sql.named(_text(before), name) for (before, _), name in zip(of.carried, self._carried(), strict=True)]
+        own += [
+            sql.named(_text(before), name)
+            for (before, _), name in zip(of.carried, self._carried(), strict=True)
+        ]
         return [*own, sql.named(of.piece(), "_pp_part")] if of.pieces else own
 
     def masked_values(self) -> list[sql.Expr]:
         of = self.columns
-        numbers, categories = ([self._of_masked(c) for c in columns] for columns in (of.numbers, of.categories))
+        numbers, categories = (
+            [self._of_masked(c) for c in columns] for columns in (of.numbers, of.categories)
+        )
         other = [sql.named(_number(column), f"_pp_y{j}") for j, column in enumerate(numbers)]
         other += _inputs([feature for _, feature in of.inputs], "_pp_y", len(numbers))
         other += [sql.named(_text(column), f"_pp_b{j}") for j, column in enumerate(categories)]
@@ -196,7 +222,9 @@ class Pairs:
             value = sql.column(own.name)
             if len({each.type for each in both}) > 1:
                 # 1 and 1.0 are one number and two texts.
-                fractions = all(each.is_numeric for each in both) and not all(each.is_integer for each in both)
+                fractions = all(each.is_numeric for each in both) and not all(
+                    each.is_integer for each in both
+                )
                 value = sql.cast(value, "DOUBLE" if fractions else "VARCHAR")
             found.append(value)
         return found
@@ -214,7 +242,11 @@ class Pairs:
     def value_names(self) -> list[str]:
         """Features, numbers and inputs before, the same after."""
         features = [f"_pp_s{i}" for i in range(len(self.columns.features))]
-        return [*features, *(f"_pp_x{j}" for j in self.numbers), *(f"_pp_y{j}" for j in self.numbers)]
+        return [
+            *features,
+            *(f"_pp_x{j}" for j in self.numbers),
+            *(f"_pp_y{j}" for j in self.numbers),
+        ]
 
     @property
     def category_names(self) -> list[str]:
@@ -235,7 +267,9 @@ class Pairs:
     ) -> None:
         """A step with aggregates of each piece, the count of its pairs among them; other rows may stand ``beside``."""
         own = of_pieces({COUNT: aggregates.rows(), **parts}, rows or sql.table(PAIRS))
-        statement.step(step, own if beside is None else sql.union_all([own, beside]), materialized=True)
+        statement.step(
+            step, own if beside is None else sql.union_all([own, beside]), materialized=True
+        )
 
     def check(self, statement: sql.Statement) -> None:
         """Raises where keys do not match one to one; which is counted in detail only then.
@@ -246,21 +280,45 @@ class Pairs:
             return
         counted = self._side_counts(ORIGINAL).cross(self._side_counts(MASKED))
         pairs = sql.call("coalesce", sql.call("sum", sql.column(COUNT)), sql.number(0))
-        read = sql.query([sql.named(sql.cast(pairs, "BIGINT"), "_pp_pairs_counted")], sql.table(PIECES))
+        read = sql.query(
+            [sql.named(sql.cast(pairs, "BIGINT"), "_pp_pairs_counted")], sql.table(PIECES)
+        )
         n_original, n_masked, n_pairs, digest, masked_digest = map(
             sql.column,
-            ("_pp_rows_original", "_pp_rows_masked", "_pp_pairs_counted", "_pp_digest_original", "_pp_digest_masked"),
+            (
+                "_pp_rows_original",
+                "_pp_rows_masked",
+                "_pp_pairs_counted",
+                "_pp_digest_original",
+                "_pp_digest_masked",
+            ),
         )
         same = exp.NullSafeEQ(this=digest, expression=masked_digest)
         fits = n_original.eq(n_masked) & n_pairs.eq(n_original) & same
-        columns = [exp.Star(), sql.named(same.copy(), "_pp_same"), sql.named(exp.paren(fits).not_(), "_pp_bad")]
+        columns = [
+            exp.Star(),
+            sql.named(same.copy(), "_pp_same"),
+            sql.named(exp.paren(fits).not_(), "_pp_bad"),
+        ]
         counts = sql.query(columns, counted.cross(sql.derived(read, "_pp_counted")))
         statement.step("_pp_counts", counts, materialized=True)
-        told = {"original": n_original, "release": n_masked, "pairs": n_pairs, "same": sql.column("_pp_same")}
-        told |= {"original_alone": self._alone(ORIGINAL, MASKED), "release_alone": self._alone(MASKED, ORIGINAL)}
+        told = {
+            "original": n_original,
+            "release": n_masked,
+            "pairs": n_pairs,
+            "same": sql.column("_pp_same"),
+        }
+        told |= {
+            "original_alone": self._alone(ORIGINAL, MASKED),
+            "release_alone": self._alone(MASKED, ORIGINAL),
+        }
         told |= {"original_twice": self._twice(ORIGINAL), "release_twice": self._twice(MASKED)}
         asked = MATCH.asked(self.spec(PairSpec), told)
-        statement.step(CHECK, sql.query([sql.named(asked, MATCHED)], sql.table("_pp_counts")), materialized=True)
+        statement.step(
+            CHECK,
+            sql.query([sql.named(asked, MATCHED)], sql.table("_pp_counts")),
+            materialized=True,
+        )
 
     def _side_counts(self, side: str) -> sql.Rows:
         """Rows and a digest of the keys of one table; rows that lie side by side are counted already."""
@@ -271,7 +329,9 @@ class Pairs:
             n = n + sql.scalar(sql.query([beside], sql.table(ALIGNED)))
         digest = sql.call("sum", _hash([sql.column(name) for name in self.key_names]))
         columns = {f"_pp_rows{side[3:]}": n, f"_pp_digest{side[3:]}": digest}
-        return sql.derived(sql.query(named(columns), rows, where=sql.every(where)), f"_pp_counts{side[3:]}")
+        return sql.derived(
+            sql.query(named(columns), rows, where=sql.every(where)), f"_pp_counts{side[3:]}"
+        )
 
     def _if_bad(self, side: str) -> sql.Rows:
         rows, where = OnlyIf("_pp_counts", sql.column("_pp_bad")).of(side)
@@ -289,7 +349,11 @@ class Pairs:
         count = sql.named(aggregates.rows(), "_pp_times")
         each = sql.query([count], self._if_bad(side), where=sql.present(keys), group=keys)
         return sql.scalar(
-            sql.query([aggregates.rows()], sql.derived(each, "_pp_keys"), where=sql.column("_pp_times") > 1)
+            sql.query(
+                [aggregates.rows()],
+                sql.derived(each, "_pp_keys"),
+                where=sql.column("_pp_times") > 1,
+            )
         )
 
     def spec(self, of: type[AnySpec], **more: Any) -> AnySpec:
@@ -329,13 +393,19 @@ def whole_of(statement: sql.Statement, told: Mapping[str, sql.Expr]) -> sql.Expr
     return sql.query(named(parts), rows, where=sql.present([sql.column(PIECE)]))
 
 
-def unnested(udf: Udf, spec: PairSpec, told: Iterable[str], rows: sql.Rows, results: Iterable[Result]) -> sql.Expr:
+def unnested(
+    udf: Udf, spec: PairSpec, told: Iterable[str], rows: sql.Rows, results: Iterable[Result]
+) -> sql.Expr:
     """The rows that a UDF makes of the columns ``_pp_told_…``."""
     # What nothing reads DuckDB does not run: the result hangs on the check.
-    fields = {"pairs": sql.column(MATCHED)} | {name: sql.column(f"_pp_told_{name}") for name in told}
+    fields = {"pairs": sql.column(MATCHED)} | {
+        name: sql.column(f"_pp_told_{name}") for name in told
+    }
     asked = sql.named(sql.call("unnest", udf.asked(spec, fields)), "_pp_row")
     made = sql.query([asked], sql.table(CHECK).cross(rows))
-    own = [sql.named(sql.part(sql.column("_pp_row"), result.name), result.name) for result in results]
+    own = [
+        sql.named(sql.part(sql.column("_pp_row"), result.name), result.name) for result in results
+    ]
     return sql.query(own, sql.derived(made, "_pp_made"))
 
 
@@ -350,7 +420,9 @@ def matched(spec: PairSpec, counts: Counts) -> int:
             f"{counts.original_alone} of the {counts.original} rows of {original} have no partner in {release}"
         )
     if counts.release_alone:
-        found.append(f"{counts.release_alone} of the {counts.release} rows of {release} have no partner in {original}")
+        found.append(
+            f"{counts.release_alone} of the {counts.release} rows of {release} have no partner in {original}"
+        )
     for count, name in ((counts.original_twice, original), (counts.release_twice, release)):
         if count:
             found.append(f"{count} keys occur more than once in {name}")
@@ -375,7 +447,10 @@ def _text(column: Column) -> sql.Expr:
 
 
 def _inputs(features: Iterable[Feature], kind: str, first: int) -> list[sql.Expr]:
-    return [sql.named(sql.double(each.value.copy()), f"{kind}{j}") for j, each in enumerate(features, first)]
+    return [
+        sql.named(sql.double(each.value.copy()), f"{kind}{j}")
+        for j, each in enumerate(features, first)
+    ]
 
 
 def _hash(keys: Sequence[sql.Expr]) -> sql.Expr:

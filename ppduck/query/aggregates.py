@@ -34,7 +34,10 @@ def rows() -> sql.Expr:
 
 def missing(values: Sequence[sql.Expr]) -> sql.Expr:
     """How many rows have NULL in each column, as one list."""
-    return sql.array((exp.Sub(this=rows(), expression=sql.call("count", value.copy())) for value in values), "BIGINT")
+    return sql.array(
+        (exp.Sub(this=rows(), expression=sql.call("count", value.copy())) for value in values),
+        "BIGINT",
+    )
 
 
 def peaks(values: Sequence[sql.Expr]) -> sql.Expr:

@@ -92,7 +92,9 @@ def with_scores(rows: sql.Expr, shares: Mapping[str, str]) -> sql.Expr:
     """
     parts, scores, helpers = [], [], []
     for i, (share, name) in enumerate(shares.items()):
-        p, q, u, r = (sql.column(each) for each in (share, f"_pp_off{i}", f"_pp_near{i}", f"_pp_log{i}"))
+        p, q, u, r = (
+            sql.column(each) for each in (share, f"_pp_off{i}", f"_pp_near{i}", f"_pp_log{i}")
+        )
         tail = sql.call("least", p.copy(), exp.Sub(this=sql.number(1), expression=p.copy()))
         far = sql.call("sqrt", exp.Neg(this=sql.call("ln", tail)))
         near = exp.Sub(this=sql.number(0.180625), expression=sql.product(q, q))
@@ -104,15 +106,22 @@ def with_scores(rows: sql.Expr, shares: Mapping[str, str]) -> sql.Expr:
         helpers += [q.name, u.name, r.name]
         middle = _ratio(q, _MIDDLE, u)
         sign = sql.call("sign", q.copy())
-        ends = [_ratio(sign, each, sql.minus(r.copy(), sql.number(less))) for each, less in ((_TAIL, 1.6), (_FAR, 5))]
+        ends = [
+            _ratio(sign, each, sql.minus(r.copy(), sql.number(less)))
+            for each, less in ((_TAIL, 1.6), (_FAR, 5))
+        ]
         is_middle = exp.LTE(this=sql.call("abs", q.copy()), expression=sql.number(0.425))
         is_tail = exp.LTE(this=r.copy(), expression=sql.number(5))
-        scores.append(sql.named(sql.cases((is_middle, middle), (is_tail, ends[0]), otherwise=ends[1]), name))
+        scores.append(
+            sql.named(sql.cases((is_middle, middle), (is_tail, ends[0]), otherwise=ends[1]), name)
+        )
     inner = sql.query([exp.Star(), *parts], sql.derived(rows, "_pp_shares"))
     return sql.query([sql.star("_pp_parts", helpers), *scores], sql.derived(inner, "_pp_parts"))
 
 
-def _ratio(times: sql.Expr, coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: sql.Expr) -> sql.Expr:
+def _ratio(
+    times: sql.Expr, coefficients: tuple[tuple[float, ...], tuple[float, ...]], x: sql.Expr
+) -> sql.Expr:
     """times · numerator(x) / denominator(x)"""
     above, below = (sql.paren(_horner(each, x)) for each in coefficients)
     return exp.Div(this=exp.Mul(this=times.copy(), expression=above), expression=below)

@@ -19,7 +19,9 @@ BEFORE, NEXT = "_pp_before", "_pp_next"
 BELOW, UPTO = "_pp_below", "_pp_upto"
 
 
-def ranks(rows: sql.Rows, by: Sequence[sql.Expr], value: sql.Expr, kept: Sequence[sql.Expr] = ()) -> sql.Expr:
+def ranks(
+    rows: sql.Rows, by: Sequence[sql.Expr], value: sql.Expr, kept: Sequence[sql.Expr] = ()
+) -> sql.Expr:
     """How many values lie below each value, the share of rows up to it, and its place, by row; NULL comes last.
 
     Every row is there, so that joins need not ask which are missing.
@@ -49,7 +51,11 @@ def share(values: sql.Expr, rows: sql.Expr) -> sql.Expr:
 
 
 def ordered(
-    rows: sql.Rows, by: Sequence[str], value: sql.Expr, ties: Sequence[sql.Expr], kept: Sequence[sql.Expr]
+    rows: sql.Rows,
+    by: Sequence[str],
+    value: sql.Expr,
+    ties: Sequence[sql.Expr],
+    kept: Sequence[sql.Expr],
 ) -> sql.Expr:
     """Places 1 … n of the rows in the order of a value, NULL last, beside what is kept of them."""
     groups: list[sql.Expr] = [sql.column(name) for name in by]
@@ -73,12 +79,16 @@ def shuffled(
     return _at_places([sql.column(VALUE, "_pp_taken")], taken, given, by)
 
 
-def neighbour(function: str, by: Sequence[sql.Expr], value: sql.Expr, ties: Sequence[sql.Expr] = ()) -> sql.Expr:
+def neighbour(
+    function: str, by: Sequence[sql.Expr], value: sql.Expr, ties: Sequence[sql.Expr] = ()
+) -> sql.Expr:
     """The value at the place before (lag) or at the next (lead); ``ties`` say in which order equal ones stand."""
     return sql.over(sql.call(function, value.copy()), by, [value, *ties])
 
 
-def on_quantiles(taken: sql.Expr, table: str, by: Sequence[str], along: str, tie: str, within: str) -> sql.Expr:
+def on_quantiles(
+    taken: sql.Expr, table: str, by: Sequence[str], along: str, tie: str, within: str
+) -> sql.Expr:
     """The empirical quantile function of A at the places of B, linear between its values, as (row, value).
 
     ``taken`` are the values of A at their places, each beside the one before and the next; ``within`` says
@@ -98,11 +108,16 @@ def on_quantiles(taken: sql.Expr, table: str, by: Sequence[str], along: str, tie
     return _at_places([released], taken, given, by)
 
 
-def _at_places(columns: Sequence[sql.Expr], taken: sql.Expr, given: sql.Expr, by: Sequence[str]) -> sql.Expr:
+def _at_places(
+    columns: Sequence[sql.Expr], taken: sql.Expr, given: sql.Expr, by: Sequence[str]
+) -> sql.Expr:
     """Rows of ``given``, each beside what is at its place in its group."""
     same = exp.EQ(this=sql.column(PLACE, "_pp_taken"), expression=sql.column(PLACE, "_pp_given"))
     groups = [
-        exp.NullSafeEQ(this=sql.column(name, "_pp_taken"), expression=sql.column(name, "_pp_given")) for name in by
+        exp.NullSafeEQ(this=sql.column(name, "_pp_taken"), expression=sql.column(name, "_pp_given"))
+        for name in by
     ]
-    rows = sql.derived(given, "_pp_given").join(sql.derived(taken, "_pp_taken"), exp.and_(same, *groups))
+    rows = sql.derived(given, "_pp_given").join(
+        sql.derived(taken, "_pp_taken"), exp.and_(same, *groups)
+    )
     return sql.query([sql.column(ROW, "_pp_given"), *columns], rows)

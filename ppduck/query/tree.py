@@ -25,7 +25,9 @@ def name(text: str) -> Expr:
 def column(name: str, table: str | None = None) -> Expr:
     own = exp.Identifier(this=name, quoted=True)
     return (
-        exp.Column(this=own) if table is None else exp.Column(this=own, table=exp.Identifier(this=table, quoted=True))
+        exp.Column(this=own)
+        if table is None
+        else exp.Column(this=own, table=exp.Identifier(this=table, quoted=True))
     )
 
 
@@ -102,11 +104,15 @@ def array(values: Iterable[Expr], of: str) -> Expr:
 
 def present(values: Iterable[Expr]) -> Expr | None:
     """Condition that no value is NULL; None where there is nothing to ask."""
-    conditions = [exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null())) for value in values]
+    conditions = [
+        exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null())) for value in values
+    ]
     return exp.and_(*conditions, copy=False) if conditions else None
 
 
-def star(table: str, exclude: Iterable[str] = (), replace: Mapping[str, Expr] | None = None) -> Expr:
+def star(
+    table: str, exclude: Iterable[str] = (), replace: Mapping[str, Expr] | None = None
+) -> Expr:
     """table.* EXCLUDE (…) REPLACE (…)"""
     modifiers: dict[str, list[Expr]] = {}
     left_out: list[Expr] = [exp.to_identifier(each, quoted=True) for each in exclude]
@@ -136,16 +142,22 @@ class Rows:
     def join(self, other: Rows, on: Expr, *, outer: bool = False) -> Rows:
         return self._with(other, side="LEFT" if outer else None, on=on)
 
-    def matched(self, other: Rows, pairs: Sequence[tuple[Expr, Expr]], *, outer: bool = False) -> Rows:
+    def matched(
+        self, other: Rows, pairs: Sequence[tuple[Expr, Expr]], *, outer: bool = False
+    ) -> Rows:
         """Joined where all pairs are equal, NULLs matching NULLs; each with each where there is nothing to match."""
         if not pairs and not outer:
             return self.cross(other)
         same = [exp.NullSafeEQ(this=a.copy(), expression=b.copy()) for a, b in pairs]
         return self.join(other, exp.and_(*same) if same else exp.true(), outer=outer)
 
-    def using(self, other: Rows, columns: Sequence[str], *, anti: bool = False, outer: bool = False) -> Rows:
+    def using(
+        self, other: Rows, columns: Sequence[str], *, anti: bool = False, outer: bool = False
+    ) -> Rows:
         """Joined by columns of the same name; ``anti``, those rows that have no partner."""
-        return self._with(other, side="ANTI" if anti else "LEFT" if outer else None, using=[*map(name, columns)])
+        return self._with(
+            other, side="ANTI" if anti else "LEFT" if outer else None, using=[*map(name, columns)]
+        )
 
     def cross(self, other: Rows) -> Rows:
         return self._with(other, kind="CROSS")
@@ -167,7 +179,8 @@ def table(name: str) -> Rows:
 def named_table(name: str, alias: str) -> Rows:
     """The same under another name, so that it can be read twice."""
     found = exp.Table(
-        this=exp.to_identifier(name, quoted=True), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
+        this=exp.to_identifier(name, quoted=True),
+        alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)),
     )
     return Rows(found)
 
@@ -230,7 +243,10 @@ def descending(value: Expr) -> Expr:
 
 
 def _order(by: Sequence[Expr]) -> Expr:
-    own = [each if isinstance(each, exp.Ordered) else exp.Ordered(this=each, nulls_first=False) for each in by]
+    own = [
+        each if isinstance(each, exp.Ordered) else exp.Ordered(this=each, nulls_first=False)
+        for each in by
+    ]
     return exp.Order(expressions=own)
 
 
@@ -328,7 +344,9 @@ class Statement:
         steps = []
         for i, (own, rows, kept) in enumerate(self._steps):
             tree = _whole(rows) if i == last else rows
-            steps.append(exp.CTE(this=tree, alias=exp.TableAlias(this=name(own)), materialized=kept))
+            steps.append(
+                exp.CTE(this=tree, alias=exp.TableAlias(this=name(own)), materialized=kept)
+            )
         if steps:
             body.set("with_", exp.With(expressions=steps))
         return body
@@ -342,7 +360,9 @@ def _whole(rows: Expr) -> Expr:
     It keeps a step whole wherever the plan from there on holds a recursion: here one of a single row, in the last step
     that is kept, which costs next to nothing.
     """
-    return query([star("_pp_body")], derived(rows, "_pp_body").cross(derived(raw(_ONE_ROW), "_pp_once")))
+    return query(
+        [star("_pp_body")], derived(rows, "_pp_body").cross(derived(raw(_ONE_ROW), "_pp_once"))
+    )
 
 
 def raw(text: str) -> Expr:

@@ -60,7 +60,10 @@ def qualified(statement: str, home: Home = systems, *, integer_division: bool = 
             parts += [statement[written : found.start()], home(found["name"]), "("]
         elif found["list"] or found["index"]:
             ends.append(")" if found["list"] else "]")
-            parts += [statement[written : found.start()], f"{home('list_value')}(" if found["list"] else "["]
+            parts += [
+                statement[written : found.start()],
+                f"{home('list_value')}(" if found["list"] else "[",
+            ]
         elif found["end"]:
             parts += [statement[written : found.start()], ends.pop()]
         elif found["by"] and integer_division:
@@ -75,7 +78,9 @@ def qualified_within(text: str, home: Home, known: Callable[[str], bool]) -> str
     """SQL that holds more SQL in its strings: the ``known`` functions have their whole names there too."""
 
     def named(found: re.Match[str]) -> str:
-        return f"{home(found['name'])}(" if known(found["name"]) and _is_function(found) else found[0]
+        return (
+            f"{home(found['name'])}(" if known(found["name"]) and _is_function(found) else found[0]
+        )
 
     return _CALLS.sub(named, text)
 

@@ -82,7 +82,9 @@ def _numbers(faults: Faults, spec: MaskSpec, seen: Seen) -> None:
             )
     for name, peak in zip(spec.measured, seen.peaks, strict=True):
         if peak is not None and (0 < peak < 1 / LARGEST or LARGEST < peak < math.inf):
-            faults.add(f"column {quoted(name)} peaks at a size beyond 1e±140{seen.where}; bring it to another scale.")
+            faults.add(
+                f"column {quoted(name)} peaks at a size beyond 1e±140{seen.where}; bring it to another scale."
+            )
         elif peak is not None and not math.isfinite(peak):
             faults.add(
                 f"column {quoted(name)} holds NaN or infinity{seen.where}; replace such values by NULL, or leave the "
@@ -98,7 +100,9 @@ def _constant(faults: Faults, spec: MaskSpec, seen: Seen) -> None:
                 "tell, and masks compute in DOUBLE; take a constant near them off in a SELECT."
             )
         elif same and seen.rows > 1:
-            faults.add(f"conf column {quoted(name)} is constant{seen.where}; there is nothing to mask in it.")
+            faults.add(
+                f"conf column {quoted(name)} is constant{seen.where}; there is nothing to mask in it."
+            )
 
 
 def _keys(faults: Faults, spec: MaskSpec, seen: Seen) -> None:

@@ -85,7 +85,9 @@ class Judged:
     categories: Sequence[list[int]]
     learnt: frozenset[int]  # the terms of S that a model has learnt, which bend where few rows are
     products: frozenset[int]  # squares and products of terms, which noise may be kept free of
-    incomplete: list[tuple[str, float]]  # conf columns, and the largest share that a row without others would have
+    incomplete: list[
+        tuple[str, float]
+    ]  # conf columns, and the largest share that a row without others would have
 
     @classmethod
     def of(cls, spec: MaskSpec, request: Request, blocks: Blocks, reach: Reach) -> Judged:
@@ -97,12 +99,21 @@ class Judged:
         low[known], high[known] = reach.lows - blocks.mean[known], reach.highs - blocks.mean[known]
         terms = places.explaining
         judged = [i for i in known if i < terms or (i >= blocks.p and weighing == "all")]
-        lonely = [name for name, count in zip(spec.bases, reach.base_rows, strict=True) if count == 1]
+        lonely = [
+            name for name, count in zip(spec.bases, reach.base_rows, strict=True) if count == 1
+        ]
         incomplete = []
         if reach.columns is not None and x and mask.reads_x != "none" and not places.fitted:
-            least, most = (end - reach.centres - blocks.mean[x] for end in (reach.columns.least, reach.columns.most))
-            outside = np.where((least < 1.001 * low[x]) | (most > 1.001 * high[x]), np.maximum(-least, most), 0.0)
-            incomplete = list(zip(request.conf, leverage.shares_of_others(blocks, outside).tolist(), strict=True))
+            least, most = (
+                end - reach.centres - blocks.mean[x]
+                for end in (reach.columns.least, reach.columns.most)
+            )
+            outside = np.where(
+                (least < 1.001 * low[x]) | (most > 1.001 * high[x]), np.maximum(-least, most), 0.0
+            )
+            incomplete = list(
+                zip(request.conf, leverage.shares_of_others(blocks, outside).tolist(), strict=True)
+            )
         return cls(
             request, blocks, weighing, judged, mask.explaining(blocks, places), low, high, lonely, spec.indicators_of,
             frozenset(places.fitted), frozenset(i for each in places.products for i in each), incomplete,
@@ -129,7 +140,11 @@ class Judged:
     @property
     def x(self) -> list[int]:
         """The conf columns, where these are judged."""
-        return [] if self.weighing == "none" else list(range(self.blocks.p, self.blocks.p + self.blocks.q))
+        return (
+            []
+            if self.weighing == "none"
+            else list(range(self.blocks.p, self.blocks.p + self.blocks.q))
+        )
 
     @cached_property
     def shares(self) -> Array:
@@ -214,7 +229,11 @@ def refuse(judged: Judged, farthest: Array | None) -> None:
         )
     found = judged.lacking(REFUSED)
     if found:
-        said = _LACKING.format(_percent(REFUSED)).replace("{columns}", listed(found)).replace("{groups}", request.where)
+        said = (
+            _LACKING.format(_percent(REFUSED))
+            .replace("{columns}", listed(found))
+            .replace("{groups}", request.where)
+        )
         raise request.refuse(f"{said}; {_REMEDIES}.")
     apart = judged.apart(REFUSED, judged.row(farthest))
     if apart:

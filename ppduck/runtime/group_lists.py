@@ -25,7 +25,9 @@ class GroupLists:
 
     def of(self, spec: MaskSpec) -> Group:
         names = sorted(spec.conf, key=folded)
-        values = np.empty((0, len(names))) if self.flat is None else self.flat.reshape(len(names), -1).T
+        values = (
+            np.empty((0, len(names))) if self.flat is None else self.flat.reshape(len(names), -1).T
+        )
         return Group(spec, self.group, self.secret, self.query, names, values)
 
 

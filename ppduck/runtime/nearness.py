@@ -70,13 +70,19 @@ class Judge:
         return f" in the group {self.group}" if self.group else ""
 
     def correlations(
-        self, conf: Sequence[str], found: Array, by_nonconf: Array | None = None, noted: Sequence[str] = ()
+        self,
+        conf: Sequence[str],
+        found: Array,
+        by_nonconf: Array | None = None,
+        noted: Sequence[str] = (),
     ) -> None:
         """Notes columns whose masked values correlate so with the originals that these are nearly known.
 
         Of those that are ``noted`` already, as more is known of them, only what nonconf does to them is said.
         """
-        told_by_nonconf = np.zeros(len(conf)) if by_nonconf is None else np.minimum(found, by_nonconf)
+        told_by_nonconf = (
+            np.zeros(len(conf)) if by_nonconf is None else np.minimum(found, by_nonconf)
+        )
         for name, value, told in zip(conf, found, told_by_nonconf, strict=True):
             if told > NEAR + _ROUNDING:
                 sentence = (
@@ -94,7 +100,9 @@ class Judge:
                 continue
             self.note(sentence, name, f"correlation {_below_one(value)}", value)
 
-    def shares(self, conf: Sequence[str], found: Array, why: str = "", *, every: bool = False) -> list[str]:
+    def shares(
+        self, conf: Sequence[str], found: Array, why: str = "", *, every: bool = False
+    ) -> list[str]:
         """Refuses columns most of whose values are released as they are, notes and returns those of which many are.
 
         A mask that takes ``every`` column at once, so that none can be left out, is refused where all stay.
@@ -130,7 +138,9 @@ class Judge:
         return noted
 
     def negative(self, column: str, share: float) -> None:
-        self.note(_NEGATIVE, column, f"about {share:.1%}" if share >= 0.001 else "less than 0.1%", share)
+        self.note(
+            _NEGATIVE, column, f"about {share:.1%}" if share >= 0.001 else "less than 0.1%", share
+        )
 
     def fractions(self, column: str) -> None:
         self.note(_FRACTIONS, column)
@@ -154,7 +164,9 @@ class Column:
     whole: Array
 
 
-def judge_form(spec: MaskSpec, request: Request, blocks: Blocks, form: LinearForm, columns: Column) -> None:
+def judge_form(
+    spec: MaskSpec, request: Request, blocks: Blocks, form: LinearForm, columns: Column
+) -> None:
     """What the moments tell of a linear mask before a row is masked."""
     mask, call = spec.linear_mask, request.call
     asked = mask.asked(call)
@@ -171,22 +183,32 @@ def judge_form(spec: MaskSpec, request: Request, blocks: Blocks, form: LinearFor
         # What nonconf tells it tells with or without the masked values: it is to be near before that counts as staying.
         back = np.where(asked | (found.correlation > NEAR), back, 0.0)
         is_rounded = (own > 0) & spec.rounds | (whole == 1) & spec.permutes
-        noted = judge.shares(request.conf, np.where(is_rounded, back, 0.0), " once they are rounded")
+        noted = judge.shares(
+            request.conf, np.where(is_rounded, back, 0.0), " once they are rounded"
+        )
         if asked:
             noted += judge.given_back(request.conf, np.where(is_rounded, 0.0, back))
-    judge.correlations(request.conf, found.correlation, found.by_nonconf if mask.reads_s else None, noted)
+    judge.correlations(
+        request.conf, found.correlation, found.by_nonconf if mask.reads_s else None, noted
+    )
     if spec.permutes:
         return
     if not mask.keeps_range(call):
-        for name, share in zip(request.conf, nearness.below_zero(found, columns.mean, columns.least), strict=True):
+        for name, share in zip(
+            request.conf, nearness.below_zero(found, columns.mean, columns.least), strict=True
+        ):
             if blocks.n * share >= 1:
                 judge.negative(name, share)
-    for name, is_whole in zip(request.conf, (whole == 1) & ~((np.array(spec.steps) > 0) & spec.rounds), strict=True):
+    for name, is_whole in zip(
+        request.conf, (whole == 1) & ~((np.array(spec.steps) > 0) & spec.rounds), strict=True
+    ):
         if is_whole:
             judge.fractions(name)
 
 
-def judge_values(judge: Judge, spec: MaskSpec, names: Sequence[str], before: Array, after: Array) -> None:
+def judge_values(
+    judge: Judge, spec: MaskSpec, names: Sequence[str], before: Array, after: Array
+) -> None:
     """What is found of values that a mask has in its hands; both are of rows by columns, before rounding."""
     by_name = dict(zip(spec.conf, spec.steps, strict=True))
     released = [
@@ -194,7 +216,9 @@ def judge_values(judge: Judge, spec: MaskSpec, names: Sequence[str], before: Arr
         for name, x, y in zip(names, before.T, after.T, strict=True)
     ]
     stay = [nearness.staying(x, y) for x, y in zip(before.T, released, strict=True)]
-    why = " because they repeat, or once they are rounded" if spec.rounds else " because they repeat"
+    why = (
+        " because they repeat, or once they are rounded" if spec.rounds else " because they repeat"
+    )
     noted = judge.shares(names, np.array(stay), why, every=True)
     if not spec.rounds:
         back = [

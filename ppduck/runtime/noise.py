@@ -40,4 +40,7 @@ WORDS = tuple(
     for of in NOISES
     for blocks in range(1, MOST_BLOCKS + 1)
 )
-DRAWS = tuple(Udf(draw_function(seeded=of == "seeded"), draws, ("BIGINT",) * 3, "UBIGINT", noise=of) for of in NOISES)
+DRAWS = tuple(
+    Udf(draw_function(seeded=of == "seeded"), draws, ("BIGINT",) * 3, "UBIGINT", noise=of)
+    for of in NOISES
+)

@@ -53,7 +53,8 @@ def learn(spec: MaskSpec, training: Training) -> int:
     if len(s) < FEWEST_ROWS:
         raise spec.refuse(
             f"{len(s)} complete rows{training.where} are too few to learn a relation from; at least {FEWEST_ROWS} are "
-            "needed. Use egadp_mask for so few rows" + (", or merge small groups." if training.group else ".")
+            "needed. Use egadp_mask for so few rows"
+            + (", or merge small groups." if training.group else ".")
         )
     digest = hashlib.sha256(json.dumps(spec.indicators).encode())
     digest.update(np.ascontiguousarray(training.sample).tobytes())
@@ -75,7 +76,9 @@ def model_of(token: int) -> Relation:
     with _lock:
         found = _models.get(token)
     if found is None:
-        raise PpduckError(f"ppduck: more than {_MOST_MODELS} models are in use at once; mask fewer groups at a time.")
+        raise PpduckError(
+            f"ppduck: more than {_MOST_MODELS} models are in use at once; mask fewer groups at a time."
+        )
     return found
 
 

@@ -80,7 +80,14 @@ def solve(spec: MaskSpec, told: Solvable) -> list[float]:
 def _read(spec: MaskSpec, summed: Summed) -> tuple[Request, Blocks]:
     """What a mask has to know of the call, and the moments; refused where these say nothing."""
     request = Request(
-        spec.function, spec.table, summed.group, spec.conf, spec.features, spec.call, spec.places, spec.measured
+        spec.function,
+        spec.table,
+        summed.group,
+        spec.conf,
+        spec.features,
+        spec.call,
+        spec.places,
+        spec.measured,
     )
     p, q = len(spec.features), len(spec.conf)
     moments = Moments.from_sums(summed.n, summed.sums, summed.products)
@@ -95,7 +102,9 @@ def _refuse_few_or_constant(request: Request, moments: Moments, p: int, q: int) 
             f"only {moments.n} rows{request.where} have every conf column present; at least 3 are needed."
         )
     faults = request.faults()
-    for name, sd, mean in zip(request.conf, moments.sd[p : p + q], moments.mean[p : p + q], strict=True):
+    for name, sd, mean in zip(
+        request.conf, moments.sd[p : p + q], moments.mean[p : p + q], strict=True
+    ):
         # Equal values leave only the rounding of their sums, which shows against how far they lie from the centre.
         if not sd > 1e-5 * abs(mean):
             faults.add(

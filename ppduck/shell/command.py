@@ -67,17 +67,23 @@ def _shell(argv: Sequence[str]) -> int:
             with contextlib.suppress(dots.Leave):
                 session.run(scripts)
             return 0
-        from ppduck.shell.prompt import converse  # which takes time, and packages that scripts do without
+        from ppduck.shell.prompt import (
+            converse,
+        )  # which takes time, and packages that scripts do without
 
         note = " (new)" if is_new else " (read-only)" if arguments.readonly else ""
-        return converse(session, "a database in memory" if database == IN_MEMORY else f"{database}{note}")
+        return converse(
+            session, "a database in memory" if database == IN_MEMORY else f"{database}{note}"
+        )
 
 
 def _subcommand(name: str, argv: Sequence[str]) -> int:
     try:
         module = importlib.import_module(SUBCOMMANDS[name])
     except ModuleNotFoundError as error:
-        raise ShellError(f"ppduck {name} needs {error.name}: pip install 'ppduck[{name}]'") from None
+        raise ShellError(
+            f"ppduck {name} needs {error.name}: pip install 'ppduck[{name}]'"
+        ) from None
     return int(module.main(argv))
 
 
@@ -88,18 +94,33 @@ def _parser() -> argparse.ArgumentParser:
         epilog="PPDUCK_SECRET in the environment, or --secret-file, keys the noise. "
         "ppduck dbt ... and ppduck where are commands of their own: see ppduck dbt --help.",
     )
-    parser.add_argument("places", nargs="*", metavar="FILE.sql | DATABASE", help="the scripts and the database")
     parser.add_argument(
-        "-c", dest="commands", metavar="SQL", action="append", default=[], help="SQL to run; repeatable"
+        "places", nargs="*", metavar="FILE.sql | DATABASE", help="the scripts and the database"
     )
-    parser.add_argument("--mode", choices=list(MODES), default="table", help="how results are printed")
+    parser.add_argument(
+        "-c",
+        dest="commands",
+        metavar="SQL",
+        action="append",
+        default=[],
+        help="SQL to run; repeatable",
+    )
+    parser.add_argument(
+        "--mode", choices=list(MODES), default="table", help="how results are printed"
+    )
     parser.add_argument("--readonly", action="store_true", help="open the database read-only")
-    parser.add_argument("--secret-file", metavar="FILE", help="a file that holds the secret, for its owner's eyes only")
+    parser.add_argument(
+        "--secret-file",
+        metavar="FILE",
+        help="a file that holds the secret, for its owner's eyes only",
+    )
     parser.add_argument("--version", action="version", version=f"ppduck {ppduck.__version__}")
     return parser
 
 
-def _places(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> tuple[list[str], str]:
+def _places(
+    parser: argparse.ArgumentParser, arguments: argparse.Namespace
+) -> tuple[list[str], str]:
     """The files of the scripts, and the database."""
     files = [place for place in arguments.places if place.casefold().endswith(".sql")]
     databases = [place for place in arguments.places if place not in files]
@@ -118,5 +139,9 @@ def _scripts(commands: Sequence[str], files: Sequence[str]) -> list[Script]:
         return [read_script(file) for file in files]
     if not commands:
         return [("standard input", decoded("standard input", sys.stdin.buffer.read()))]
-    names = ["-c"] if len(commands) == 1 else [f"-c number {n}" for n in range(1, len(commands) + 1)]
-    return [(name, decoded(name, os.fsencode(text))) for name, text in zip(names, commands, strict=True)]
+    names = (
+        ["-c"] if len(commands) == 1 else [f"-c number {n}" for n in range(1, len(commands) + 1)]
+    )
+    return [
+        (name, decoded(name, os.fsencode(text))) for name, text in zip(names, commands, strict=True)
+    ]

@@ -100,7 +100,12 @@ def _all_offers(at: _Cursor) -> Iterator[Offer]:
     if at.quote:
         yield from at.offered([*_columns(at.names, at.statement), *_tables(at.names)])
         return
-    if call and function and at.place.brackets[-1] is call and not call.arguments[-1].removesuffix(at.word).strip():
+    if (
+        call
+        and function
+        and at.place.brackets[-1] is call
+        and not call.arguments[-1].removesuffix(at.word).strip()
+    ):
         parameters = list(_parameters(call, function, at.word))
         yield from parameters
         if parameters:
@@ -114,7 +119,9 @@ def _all_offers(at: _Cursor) -> Iterator[Offer]:
 def _words(at: _Cursor) -> Iterator[Offer]:
     """Functions and keywords."""
     own = [(each.name, f"{each.name}(", each.summary) for each in functions()]
-    keywords = [(each, each if at.word.islower() else each.upper(), "keyword") for each in at.names.keywords]
+    keywords = [
+        (each, each if at.word.islower() else each.upper(), "keyword") for each in at.names.keywords
+    ]
     built_in = [(each, f"{each}(", "function") for each in at.names.builtins]
     for name, text, meaning in (*own, *keywords, *built_in):
         if _begins(at.word, (name,)):
@@ -160,7 +167,9 @@ def _mentioned(names: Names, text: str) -> list[Relation]:
 def _chain(text: str) -> Chain:
     """The names between dots."""
     found = _NAMES.findall(text)
-    return chain(*(name[1:-1].replace('""', '"') if name.startswith('"') else name for name in found))
+    return chain(
+        *(name[1:-1].replace('""', '"') if name.startswith('"') else name for name in found)
+    )
 
 
 def _owned(at: _Cursor, owner: Chain) -> list[tuple[Chain, str]]:
@@ -185,8 +194,12 @@ def _aliased(at: _Cursor, alias: str) -> list[Relation]:
     name = rf'(?:{re.escape(alias)}|"{re.escape(alias.replace(chr(34), chr(34) * 2))}")'
     named = re.finditer(rf'({_CHAIN})\s+(?:as\s+)?{name}(?![\w$."])', at.statement, re.IGNORECASE)
     spelled = {_chain(found[1]) for found in named}
-    found = [relation for relation in at.names.relations if not relation.spellings.isdisjoint(spelled)]
-    return found or [each for each in _mentioned(at.names, at.statement) if each.name.casefold() == alias]
+    found = [
+        relation for relation in at.names.relations if not relation.spellings.isdisjoint(spelled)
+    ]
+    return found or [
+        each for each in _mentioned(at.names, at.statement) if each.name.casefold() == alias
+    ]
 
 
 def _parameters(call: Bracket, function: Function, word: str) -> Iterator[Offer]:
@@ -198,7 +211,11 @@ def _parameters(call: Bracket, function: Function, word: str) -> Iterator[Offer]
 
 
 def _explained(parameter: Parameter) -> str:
-    return parameter.doc if parameter.default is None else f"{parameter.doc} (default {parameter.default})"
+    return (
+        parameter.doc
+        if parameter.default is None
+        else f"{parameter.doc} (default {parameter.default})"
+    )
 
 
 def _given(call: Bracket, function: Function) -> dict[str, str]:
@@ -234,7 +251,9 @@ def _parameter(call: Bracket, function: Function) -> Parameter | None:
     return known.get(name) if name else None
 
 
-def _values(at: _Cursor, call: Bracket, function: Function, parameter: Parameter) -> Iterator[tuple[str, Chain, str]]:
+def _values(
+    at: _Cursor, call: Bracket, function: Function, parameter: Parameter
+) -> Iterator[tuple[str, Chain, str]]:
     """The texts that a parameter takes, the names that they are found by, and what they are."""
     takes = parameter.takes or ""
     if parameter.name in TABLE_PARAMETERS:

@@ -57,7 +57,9 @@ def understood(line: str) -> Callable[[Session], None]:
     command = COMMANDS.get(name)
     if command is None:
         known = [f".{each}" for each in COMMANDS]
-        raise ShellError(f"there is no .{name}.{near_miss(f'.{name}', known)} .help lists the dot commands.")
+        raise ShellError(
+            f"there is no .{name}.{near_miss(f'.{name}', known)} .help lists the dot commands."
+        )
     if len(given) > command.most:
         raise ShellError(f".{name} takes {command.takes or 'nothing'}, got {len(given)} words.")
     return partial(command.act, given)
@@ -81,7 +83,9 @@ def _mode(given: list[str], session: Session) -> None:
     if not given:
         print(session.mode)
     elif given[0] not in MODES:
-        raise ShellError(f".mode takes {', '.join(MODES)}, got {quoted(given[0])}.{near_miss(given[0], MODES)}")
+        raise ShellError(
+            f".mode takes {', '.join(MODES)}, got {quoted(given[0])}.{near_miss(given[0], MODES)}"
+        )
     else:
         session.mode = given[0]
 
@@ -89,7 +93,11 @@ def _mode(given: list[str], session: Session) -> None:
 def _maxwidth(given: list[str], session: Session) -> None:
     if not given:
         print(session.width or "that of the terminal")
-    elif not (given[0].isascii() and given[0].isdigit()) or 0 < int(given[0]) < NARROWEST or int(given[0]) > WIDEST:
+    elif (
+        not (given[0].isascii() and given[0].isdigit())
+        or 0 < int(given[0]) < NARROWEST
+        or int(given[0]) > WIDEST
+    ):
         raise ShellError(
             f".maxwidth takes a number of columns from {NARROWEST} to {WIDEST}, or 0 for those of the terminal, "
             f"got {quoted(given[0])}."
@@ -127,12 +135,16 @@ def _schema(given: list[str], session: Session) -> None:
     found = session.con.execute(qualified(_RELATIONS)).fetchall()
     wanted = given[0].casefold() if given else None
     chosen = [
-        row for row in found if wanted is None or wanted in (name.casefold() for name in (row[0], *row[3]) if name)
+        row
+        for row in found
+        if wanted is None or wanted in (name.casefold() for name in (row[0], *row[3]) if name)
     ]
     if not chosen and given:
         names = [name for name, *_ in found]
         rest = f"Tables: {listed(names)}." if names else "There are no tables."
-        raise ShellError(f".schema: there is no table or view {quoted(given[0])}.{near_miss(given[0], names)} {rest}")
+        raise ShellError(
+            f".schema: there is no table or view {quoted(given[0])}.{near_miss(given[0], names)} {rest}"
+        )
     for _, _, text, _ in chosen:
         print(text.rstrip().removesuffix(";") + ";")
 
@@ -174,7 +186,9 @@ COMMANDS = {
     "schema": Command("[TABLE]", "shows the statements that made the tables", _schema, 1),
     "read": Command("FILE", "runs the SQL of a file", _read, 1),
     "mode": Command("|".join(MODES), "sets how results are printed", _mode, 1),
-    "maxwidth": Command("COLUMNS", "sets how wide tables may be; 0 for the terminal's width", _maxwidth, 1),
+    "maxwidth": Command(
+        "COLUMNS", "sets how wide tables may be; 0 for the terminal's width", _maxwidth, 1
+    ),
     "timer": Command("on|off", "tells how long each statement took", _timer, 1),
     "help": Command("[FUNCTION]", "explains a function of ppduck's, or lists this", _help, 1),
     "quit": Command("", "leaves, as Ctrl-D and .exit do", _leave, 0),

@@ -16,13 +16,18 @@ from ppduck.shell.streams import complain
 _GAP = r"(?:\s|--[^\n]*\n|/\*.*?\*/)+"  # what may stand between two words
 # A variable may hold a secret under any name.
 _CONFIDENTIAL = re.compile(
-    rf"secret|password|encryption_key|\bset\b{_GAP}(?:\w+{_GAP})?variable\b", re.IGNORECASE | re.DOTALL
+    rf"secret|password|encryption_key|\bset\b{_GAP}(?:\w+{_GAP})?variable\b",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
 def is_confidential(text: str) -> bool:
     """Whether a statement may hold a secret: by that word, in a variable, or by its place in a call."""
-    takers = (each.name for each in functions() if any(parameter.name == "secret" for parameter in each.parameters))
+    takers = (
+        each.name
+        for each in functions()
+        if any(parameter.name == "secret" for parameter in each.parameters)
+    )
     return bool(_CONFIDENTIAL.search(text)) or any(name in text.casefold() for name in takers)
 
 

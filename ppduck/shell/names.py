@@ -92,7 +92,12 @@ class Names:
 
     @cached_property
     def keywords(self) -> list[str]:
-        return [name for (name,) in self._rows("SELECT DISTINCT keyword_name FROM duckdb_keywords() ORDER BY ALL")]
+        return [
+            name
+            for (name,) in self._rows(
+                "SELECT DISTINCT keyword_name FROM duckdb_keywords() ORDER BY ALL"
+            )
+        ]
 
     @cached_property
     def builtins(self) -> list[str]:

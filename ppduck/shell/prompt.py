@@ -38,9 +38,17 @@ _MOST_HIGHLIGHTED = 20_000  # characters: the lexer reads all of them at each ke
 def converse(session: Session, database: str) -> int:
     """Answers what is typed, whatever goes wrong with it, until .quit or Ctrl-D; the exit code."""
     print(f"ppduck {ppduck.__version__} with DuckDB {duckdb.__version__}, {database}")
-    print("A statement ends with ; and .help tells more. Tab completes, Ctrl-C cancels, Ctrl-D leaves.", flush=True)
-    if isinstance(sys.stdin, io.TextIOWrapper) and sys.stdin.encoding in ("ascii", "ANSI_X3.4-1968"):
-        sys.stdin.reconfigure(encoding="utf-8")  # which is what such a terminal sends, if it sends more than ASCII
+    print(
+        "A statement ends with ; and .help tells more. Tab completes, Ctrl-C cancels, Ctrl-D leaves.",
+        flush=True,
+    )
+    if isinstance(sys.stdin, io.TextIOWrapper) and sys.stdin.encoding in (
+        "ascii",
+        "ANSI_X3.4-1968",
+    ):
+        sys.stdin.reconfigure(
+            encoding="utf-8"
+        )  # which is what such a terminal sends, if it sends more than ASCII
     session.interactive = True
     names = Names(session.con)
     prompt: PromptSession[str] = PromptSession(
@@ -122,7 +130,9 @@ class Suggestions(Completer):
         self._names = names
         self._paths = PathCompleter(expanduser=True)
 
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterable[Completion]:
         before = document.text_before_cursor
         last = list(parts(before))[-1:]
         if last and last[0].is_dot_command and not before.endswith("\n"):

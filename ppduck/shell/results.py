@@ -32,7 +32,11 @@ Row = tuple[str | None, ...]
 
 
 def rendered(
-    con: duckdb.DuckDBPyConnection, statement: Statement, mode: str, to_the_end: bool, width: int | None = None
+    con: duckdb.DuckDBPyConnection,
+    statement: Statement,
+    mode: str,
+    to_the_end: bool,
+    width: int | None = None,
 ) -> Iterator[str]:
     """Executes a statement; its rows as pieces of text, each with its line ends, where it has any to show.
 
@@ -57,7 +61,11 @@ def _is_receipt(statement: Statement, relation: duckdb.DuckDBPyRelation) -> bool
     """Whether this is only DuckDB's word that a statement ran; DuckDB 2.0 gives one for each, 1.4 for few."""
     if relation.columns == ["Success"]:
         return statement.kind != Kind.SELECT and len(relation) == 0
-    return relation.columns == ["Count"] and statement.kind in _WRITES and not _asks_for_rows(statement.text)
+    return (
+        relation.columns == ["Count"]
+        and statement.kind in _WRITES
+        and not _asks_for_rows(statement.text)
+    )
 
 
 def _asks_for_rows(text: str) -> bool:
@@ -69,7 +77,9 @@ def _asks_for_rows(text: str) -> bool:
 
 def _table(relation: duckdb.DuckDBPyRelation, width: int | None = None) -> Iterator[str]:
     if width is None:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+        width = (
+            shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+        )
     box = io.StringIO()
     with contextlib.redirect_stdout(box):
         relation.show(max_rows=MOST_ROWS, max_width=width)
@@ -83,7 +93,9 @@ def _line(relation: duckdb.DuckDBPyRelation) -> Iterator[str]:
     for batch in _batches(relation, _AS_TEXT):
         for row in batch:
             cells = zip(relation.columns, row, strict=True)
-            yield before + "".join(f"{name:>{wide}} = {'NULL' if cell is None else cell}\n" for name, cell in cells)
+            yield before + "".join(
+                f"{name:>{wide}} = {'NULL' if cell is None else cell}\n" for name, cell in cells
+            )
             before = "\n"
 
 
@@ -117,16 +129,31 @@ def _json_value(cell: str | None) -> str:
     if cell.startswith('"') or ("NaN" not in cell and "Infinity" not in cell):
         return cell
     # JSON knows neither, though DuckDB writes them.
-    return json.dumps(json.loads(cell, parse_constant=lambda _: None), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(
+        json.loads(cell, parse_constant=lambda _: None), ensure_ascii=False, separators=(",", ":")
+    )
 
 
 def _markdown(relation: duckdb.DuckDBPyRelation) -> Iterator[str]:
     names = [_markdown_cell(name) for name in relation.columns]
-    right = [any(number in str(kind) for number in _NUMBERS) and "[" not in str(kind) for kind in relation.types]
-    rows = [[_markdown_cell(cell) for cell in row] for batch in _batches(relation, _AS_TEXT) for row in batch]
+    right = [
+        any(number in str(kind) for number in _NUMBERS) and "[" not in str(kind)
+        for kind in relation.types
+    ]
+    rows = [
+        [_markdown_cell(cell) for cell in row]
+        for batch in _batches(relation, _AS_TEXT)
+        for row in batch
+    ]
     widths = [max(3, *map(len, column)) for column in zip(names, *rows, strict=True)]
     yield _markdown_line(names, widths, right)
-    yield "|" + "|".join("-" * (width + 1) + ("-:"[end]) for width, end in zip(widths, right, strict=True)) + "|\n"
+    yield (
+        "|"
+        + "|".join(
+            "-" * (width + 1) + ("-:"[end]) for width, end in zip(widths, right, strict=True)
+        )
+        + "|\n"
+    )
     for row in rows:
         yield _markdown_line(row, widths, right)
 
@@ -137,7 +164,8 @@ def _markdown_cell(value: str | None) -> str:
 
 def _markdown_line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
     padded = (
-        f"{cell:>{width}}" if end else f"{cell:<{width}}" for cell, width, end in zip(cells, widths, right, strict=True)
+        f"{cell:>{width}}" if end else f"{cell:<{width}}"
+        for cell, width, end in zip(cells, widths, right, strict=True)
     )
     return "| " + " | ".join(padded) + " |\n"
 
@@ -151,7 +179,11 @@ def _batches(relation: duckdb.DuckDBPyRelation, expression: str) -> Iterator[lis
 
 def _arrow_batches(relation: Any) -> Iterator[pa.RecordBatch]:
     # DuckDB 2.0 knows the first name, 1.4 only the second.
-    read = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
+    read = (
+        relation.to_arrow_reader
+        if hasattr(relation, "to_arrow_reader")
+        else relation.fetch_record_batch
+    )
     with contextlib.closing(read(BATCH)) as reader:  # an open result would block the connection
         while (batch := _next(reader)) is not None:
             yield batch

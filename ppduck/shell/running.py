@@ -73,7 +73,9 @@ class Run:
         if not self.unwanted:
             self.unwanted, self._since = True, time.monotonic()
         elif self._warned:
-            os._exit(128 + signal.SIGINT)  # DuckDB waits for something that nobody can interrupt, such as a pipe
+            os._exit(
+                128 + signal.SIGINT
+            )  # DuckDB waits for something that nobody can interrupt, such as a pipe
 
     def _warn(self) -> None:
         if not self._warned and time.monotonic() > self._since + PATIENCE:
@@ -89,7 +91,9 @@ class Run:
         own = threading.get_ident()
         for thread, frame in sys._current_frames().items():
             if thread != own and _is_at_work(frame):
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt)
+                )
 
 
 def _is_at_work(frame: FrameType | None) -> bool:

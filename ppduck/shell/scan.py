@@ -14,7 +14,9 @@ from typing import NamedTuple
 _PLAIN = r"""(?: [^-/'"$;,()\[\]{}]++ | -(?!-) | /(?!\*) )"""
 _TEXT = r"(?<![eE]) ' [^']*+ (?: '' [^']*+ )*+ '"
 # Brackets with nothing difficult in them, such as a row of VALUES, are taken at once.
-_FLAT = "|".join(rf"\{a} (?: {_PLAIN} | , | {_TEXT} )*+ \{b}" for a, b in (("(", ")"), ("[", "]"), ("{", "}")))
+_FLAT = "|".join(
+    rf"\{a} (?: {_PLAIN} | , | {_TEXT} )*+ \{b}" for a, b in (("(", ")"), ("[", "]"), ("{", "}"))
+)
 _PIECE = re.compile(
     rf"""
       (?P<plain> (?: {_PLAIN} | {_FLAT} )++ )
@@ -99,7 +101,9 @@ class Bracket:
     def arguments(self) -> list[str]:
         """The texts of the arguments so far."""
         stops = [*(start - 1 for start in self.starts[1:]), len(self.place.statement)]
-        return [self.place.statement[start:stop] for start, stop in zip(self.starts, stops, strict=True)]
+        return [
+            self.place.statement[start:stop] for start, stop in zip(self.starts, stops, strict=True)
+        ]
 
     @property
     def parameter(self) -> str | None:
@@ -199,7 +203,11 @@ def _dot_commands(text: str) -> Iterator[tuple[int, int]]:
     """Where dot commands start, and where the next line does."""
     if not _DOT_LINE.search(text):
         return
-    at, between, line_is_blank = 0, True, True  # between two statements, and before anything else on its line
+    at, between, line_is_blank = (
+        0,
+        True,
+        True,
+    )  # between two statements, and before anything else on its line
     while at < len(text):
         if between:
             blanks = _BLANKS.match(text, at)

@@ -22,13 +22,17 @@ def read_secret(path: str) -> bytes:
         raise ShellError(f"cannot read the secret file {path}: {error.strerror}") from None
     secret = secret_in(content)
     if not secret.strip():
-        raise ShellError(f"the secret file {path} is empty; write {SHORTEST_SECRET} bytes or more into it.")
+        raise ShellError(
+            f"the secret file {path} is empty; write {SHORTEST_SECRET} bytes or more into it."
+        )
     if len(secret) < SHORTEST_SECRET:
         raise ShellError(
             f"the secret file {path} is too short to protect anything; write {SHORTEST_SECRET} bytes or more into it."
         )
     if len(secret) > LONGEST:
-        raise ShellError(f"the secret file {path} is longer than {LONGEST:,} bytes; is it the right one?")
+        raise ShellError(
+            f"the secret file {path} is longer than {LONGEST:,} bytes; is it the right one?"
+        )
     # A warning and no refusal: containers mount the secrets that they are given readable for all.
     if os.name == "posix" and stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
         complain(f"other users can read the secret file {path}; chmod 600 {path}", "Warning")

@@ -39,7 +39,9 @@ class Session:
         self.timer = False
         self.interactive = False
         self._understood = understood
-        self._running: list[str] = []  # the files of the scripts under way, each read by the one before it
+        self._running: list[
+            str
+        ] = []  # the files of the scripts under way, each read by the one before it
         self.con = _open(database, readonly, secret)
         # DuckDB draws it where the results go, after two seconds of work: good in a terminal, and nowhere else.
         self.con.execute(f"SET enable_progress_bar = {str(can_print_blocks()).lower()}")
@@ -109,7 +111,9 @@ class Session:
 
 
 def _open(database: str, readonly: bool, secret: bytes | None) -> duckdb.DuckDBPyConnection:
-    config = {"python_enable_replacements": "false"}  # names in SQL shall not find this program's variables
+    config = {
+        "python_enable_replacements": "false"
+    }  # names in SQL shall not find this program's variables
     try:
         return ppduck.connect(database, secret=secret, read_only=readonly, config=config)
     except (RuntimeError, UnicodeError):

@@ -32,15 +32,23 @@ class Statement(NamedTuple):
         plain = _UDF_STACK.sub("\n\n", message).replace(_UDF_PREFIX, "").rstrip()
         # DuckDB counts lines in the text that it ran; spaces in their place keep the caret where it points.
         unnumbered = _LINE.sub(lambda number: " " * len(number[0]), plain)
-        return ShellError(unnumbered if self.script is None else f"{unnumbered}\n  in {self.script}, line {self.line}")
+        return ShellError(
+            unnumbered
+            if self.script is None
+            else f"{unnumbered}\n  in {self.script}, line {self.line}"
+        )
 
 
-def parsed(con: duckdb.DuckDBPyConnection, script: str | None, content: str, first: int) -> Iterator[Statement]:
+def parsed(
+    con: duckdb.DuckDBPyConnection, script: str | None, content: str, first: int
+) -> Iterator[Statement]:
     """The statements of SQL that starts on the line ``first`` of a script; a ShellError where it does not parse."""
     for line, text in _pieces(content, first):
         statement = Statement(script, line, text)
         if text.startswith("."):
-            raise statement.failed("a dot command stands on a line of its own, before or after the SQL.")
+            raise statement.failed(
+                "a dot command stands on a line of its own, before or after the SQL."
+            )
         try:
             found = con.extract_statements(text)
         except duckdb.ParserException as error:

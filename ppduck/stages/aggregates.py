@@ -155,18 +155,25 @@ def distinct(name: str, key: sql.Expr) -> Aggregate:
             return different
         return round(max(different - 1, 1) / (hashes[-1] / LARGEST_HASH))
 
-    return Aggregate(name, whole, (sql.call("min", key.copy(), sql.number(SKETCH)),), merge, "smallest hashes")
+    return Aggregate(
+        name, whole, (sql.call("min", key.copy(), sql.number(SKETCH)),), merge, "smallest hashes"
+    )
 
 
 def of_range(
     name: str, whole: sql.Expr, value: sql.Expr, made: Callable[[float | None, float | None], Any]
 ) -> Aggregate:
     """A figure that is made of a column's mean and of the 2^14th part of its range."""
-    parts = tuple(sql.call(each, sql.double(value.copy())) for each in ("sum", "count", "min", "max"))
+    parts = tuple(
+        sql.call(each, sql.double(value.copy())) for each in ("sum", "count", "min", "max")
+    )
 
     def merge(found: Sequence[tuple[Any, ...]]) -> Any:
         total, count = (_added([(each[i],) for each in found]) for i in (0, 1))
-        low, high = _smallest([each[2:3] for each in found]), _largest([each[3:4] for each in found])
+        low, high = (
+            _smallest([each[2:3] for each in found]),
+            _largest([each[3:4] for each in found]),
+        )
         span = high - low if count else 0.0
         grid = 2.0 ** (math.floor(math.log2(span)) - 14) if span and math.isfinite(span) else None
         return made(total / count if count else None, grid)
@@ -200,16 +207,22 @@ def count_distinct(name: str, key: sql.Expr) -> Aggregate:
 def any_value(name: str, value: sql.Expr) -> Aggregate:
     """The value of some row: for what is the same in all of them."""
     whole = sql.call("any_value", value.copy())
-    return _same(name, whole, lambda found: next((v for (v,) in found if v is not None), None), "any")
+    return _same(
+        name, whole, lambda found: next((v for (v,) in found if v is not None), None), "any"
+    )
 
 
 def any_of(name: str, values: Sequence[sql.Expr]) -> Aggregate:
     """A list of values that are the same in all rows, each an aggregate already."""
     whole = sql.array(values, "DOUBLE")
-    return _same(name, whole, lambda found: next((v for (v,) in found if v is not None), None), "any")
+    return _same(
+        name, whole, lambda found: next((v for (v,) in found if v is not None), None), "any"
+    )
 
 
-def in_order_of(name: str, values: Sequence[sql.Expr], key: sql.Expr, *, where: sql.Expr | None = None) -> Aggregate:
+def in_order_of(
+    name: str, values: Sequence[sql.Expr], key: sql.Expr, *, where: sql.Expr | None = None
+) -> Aggregate:
     """Rows one after the other, by a key that tells nothing: the same rows at every reading."""
     row = sql.array([sql.double(value.copy()) for value in values], "DOUBLE")
     listed = sql.in_order("list", row, [key.copy()])
@@ -219,7 +232,9 @@ def in_order_of(name: str, values: Sequence[sql.Expr], key: sql.Expr, *, where: 
 
     def merge(found: Sequence[tuple[Any, ...]]) -> Any:
         pairs = [pair for rows, own in found if rows for pair in zip(own, rows, strict=True)]
-        return [value for _, row in sorted(pairs, key=lambda pair: pair[0]) for value in row] or None
+        return [
+            value for _, row in sorted(pairs, key=lambda pair: pair[0]) for value in row
+        ] or None
 
     return Aggregate(name, sql.call("flatten", listed), (listed, keys), merge, "rows by key")
 
@@ -237,7 +252,9 @@ def farthest(name: str, row: sql.Expr, distance: sql.Expr, beyond: sql.Expr) -> 
     return Aggregate(name, found, (found, sql.call("max", distance.copy())), merge, "largest")
 
 
-def _same(name: str, whole: sql.Expr, one: Callable[[Sequence[tuple[Any, ...]]], Any], said: str) -> Aggregate:
+def _same(
+    name: str, whole: sql.Expr, one: Callable[[Sequence[tuple[Any, ...]]], Any], said: str
+) -> Aggregate:
     """A part answers what the whole would."""
     return Aggregate(name, whole, (whole,), one, said)
 

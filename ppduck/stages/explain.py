@@ -26,7 +26,9 @@ def explained(mask: NumericMask, catalog: Catalog, call: Any) -> sql.Expr:
     mask.plan(catalog, call)  # whatever the mask would refuse while planning, refuse here too
     used = [*(column.name for column in roles.conf), *roles.nonconf, *roles.strata]
     shared = "NOT unique; rows that agree in it and in all used columns get the same masked values"
-    key = noise_key(roles.source, roles.key, "all used columns", [sql.column(name) for name in used], shared)
+    key = noise_key(
+        roles.source, roles.key, "all used columns", [sql.column(name) for name in used], shared
+    )
     return sql.union_all([table(columns(mask, roles, call) + _promises(mask, call)), key])
 
 
@@ -43,7 +45,11 @@ def columns(mask: NumericMask, roles: Roles, call: Any) -> list[Row]:
     conf = {column.name for column in roles.conf}
     used = set(roles.nonconf)
     known = roles.source.columns
-    names = [column.name for column in known] if known else [*(c.name for c in roles.conf), *roles.nonconf]
+    names = (
+        [column.name for column in known]
+        if known
+        else [*(c.name for c in roles.conf), *roles.nonconf]
+    )
     rows: list[Row] = []
     for name in names:
         if name in conf:
@@ -54,19 +60,35 @@ def columns(mask: NumericMask, roles: Roles, call: Any) -> list[Row]:
         elif name in roles.drop:
             rows.append((name, "dropped", "left out of the output"))
         elif name in roles.strata:
-            rows.append((name, "group", "every group is masked by itself and keeps its own moments"))
+            rows.append(
+                (name, "group", "every group is masked by itself and keeps its own moments")
+            )
         elif name in used and name in roles.levels:
             levels = roles.levels[name]
             indicators = len(levels) - 1 + (name in roles.null_levels)
             told = ", one of them of NULL" if name in roles.null_levels else ""
             rows.append(
-                (name, "nonconfidential", f"used as {indicators} indicators against its level {levels[0]!r}{told}")
+                (
+                    name,
+                    "nonconfidential",
+                    f"used as {indicators} indicators against its level {levels[0]!r}{told}",
+                )
             )
         elif name in used:
-            beside = "as a number, beside an indicator of NULL" if name in roles.null_levels else "as a number"
+            beside = (
+                "as a number, beside an indicator of NULL"
+                if name in roles.null_levels
+                else "as a number"
+            )
             rows.append((name, "nonconfidential", f"used {beside}; released as it is"))
         elif name in roles.key:
-            rows.append((name, "not used", "named as key; released as it is: drop it if it tells who somebody is"))
+            rows.append(
+                (
+                    name,
+                    "not used",
+                    "named as key; released as it is: drop it if it tells who somebody is",
+                )
+            )
         else:
             rows.append((name, "not used", _why_not_used(mask, name in roles.levels)))
     return rows
@@ -78,7 +100,9 @@ def _why_not_used(mask: NumericMask, one_level: bool) -> str:
         return f"{mask.name} looks at conf only; {released}"
     if one_level:
         return f"has a single level; {released}"
-    return f"not in nonconf, or neither a number nor a text of at most {FEW_LEVELS} levels; {released}"
+    return (
+        f"not in nonconf, or neither a number nor a text of at most {FEW_LEVELS} levels; {released}"
+    )
 
 
 def _promises(mask: NumericMask, call: Any) -> list[Row]:
@@ -86,26 +110,45 @@ def _promises(mask: NumericMask, call: Any) -> list[Row]:
     if call.round and not mask.permutes(call):
         rows.append((None, "not guaranteed", "exact moments: rounding moves them a little"))
         rows.append(
-            (None, "not guaranteed", "protection where the noise is small beside the rounding unit: it vanishes")
+            (
+                None,
+                "not guaranteed",
+                "protection where the noise is small beside the rounding unit: it vanishes",
+            )
         )
     if call.on_null == "mean":
-        rows.append((None, "not guaranteed", "exact covariances with nonconf columns that have NULLs"))
+        rows.append(
+            (None, "not guaranteed", "exact covariances with nonconf columns that have NULLs")
+        )
     if call.seed is not None:
         rows.append(
-            (None, "not guaranteed", "protection: seeded noise can be generated again by anybody; for tests only")
+            (
+                None,
+                "not guaranteed",
+                "protection: seeded noise can be generated again by anybody; for tests only",
+            )
         )
     return rows
 
 
-def noise_key(source: Source, named: Sequence[str], content: str, of: Sequence[sql.Expr], shared: str) -> sql.Expr:
+def noise_key(
+    source: Source, named: Sequence[str], content: str, of: Sequence[sql.Expr], shared: str
+) -> sql.Expr:
     """The row about the noise key; whether it is unique is counted when the explanation is read."""
     if named:
         label, what = ", ".join(named), "named as key"
         key = [sql.column(name) for name in named]
     elif source.has_rowid:
-        label, what, key = "rowid", "the table's row number, as no key is named", [sql.column("rowid")]
+        label, what, key = (
+            "rowid",
+            "the table's row number, as no key is named",
+            [sql.column("rowid")],
+        )
     else:
-        label, what = content, "the content of the row, as there is no row number and no key is named"
+        label, what = (
+            content,
+            "the content of the row, as there is no row number and no key is named",
+        )
         key = list(of)
     distinct = sql.call("count", exp.Distinct(expressions=[sql.call("hash", *key)]))
     verdict = sql.call(

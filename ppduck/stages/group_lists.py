@@ -87,7 +87,10 @@ def list_plan(masking: Masking, udf: Udf, *, shared_keys: bool = False) -> Plan:
 
 def looking(masking: Masking, *, shared_keys: bool = False) -> list[Stage]:
     """Source and first look."""
-    return [source(masking, numbered=True), *look(masking, own_terms(masking), shared_keys=shared_keys)]
+    return [
+        source(masking, numbered=True),
+        *look(masking, own_terms(masking), shared_keys=shared_keys),
+    ]
 
 
 def in_order_of_names(masking: Masking) -> list[int]:
@@ -98,12 +101,18 @@ def in_order_of_names(masking: Masking) -> list[int]:
 def secret(masking: Masking) -> sql.Expr:
     """128 bits that only the owner's secret gives, others for every release."""
     words = normals.word_function(1, seeded=masking.seeded)
-    return sql.cast(sql.call(words, sql.cast(sql.number(0), "UBIGINT"), sql.column(TWEAK, LOOK)), "VARCHAR")
+    return sql.cast(
+        sql.call(words, sql.cast(sql.number(0), "UBIGINT"), sql.column(TWEAK, LOOK)), "VARCHAR"
+    )
 
 
 def group_told(masking: Masking) -> dict[str, sql.Expr]:
     """What Python is told of a group, whatever the mask."""
-    return {"group": masking.label(LOOK), "secret": secret(masking), "query": sql.call(QUERY_NUMBER)}
+    return {
+        "group": masking.label(LOOK),
+        "secret": secret(masking),
+        "query": sql.call(QUERY_NUMBER),
+    }
 
 
 def _lists(masking: Masking, udf: Udf) -> sql.Expr:
@@ -115,8 +124,12 @@ def _lists(masking: Masking, udf: Udf) -> sql.Expr:
         value = sql.double(terms.values[j].copy())
         lists.append(sql.named(sql.in_order("list", value, order), f"_pp_list{j}"))
     groups = [sql.named(value.copy(), alias) for alias, value in masking.groups]
-    listed = sql.query([*groups, *lists], sql.table(SOURCE), group=[value.copy() for _, value in masking.groups])
-    flat = sql.call("flatten", sql.call("list_value", *(sql.column(f"_pp_list{j}") for j in columns)))
+    listed = sql.query(
+        [*groups, *lists], sql.table(SOURCE), group=[value.copy() for _, value in masking.groups]
+    )
+    flat = sql.call(
+        "flatten", sql.call("list_value", *(sql.column(f"_pp_list{j}") for j in columns))
+    )
     asked = udf.asked(specification(masking, terms), {**group_told(masking), "flat": flat})
     tables = sql.derived(listed, VALUES).matched(sql.table(LOOK), masking.same_group(VALUES, LOOK))
     return sql.query([sql.column(ROWS), sql.named(asked, "_pp_masked_values")], tables)
@@ -128,7 +141,12 @@ def _unlisted(masking: Masking) -> sql.Expr:
     columns = [sql.named(sql.call("unnest", sql.column(ROWS)), ROW)]
     for place, j in enumerate(in_order_of_names(masking)):
         first = exp.Add(this=sql.number(1), expression=sql.product(sql.number(place), size))
-        part = sql.call("list_slice", sql.column("_pp_masked_values"), first, sql.product(sql.number(place + 1), size))
+        part = sql.call(
+            "list_slice",
+            sql.column("_pp_masked_values"),
+            first,
+            sql.product(sql.number(place + 1), size),
+        )
         columns.append(sql.named(sql.call("unnest", part), f"_pp_y{j}"))
     rows = sql.query(columns, sql.table(LISTS))
     # What comes from Python has NaN for NULL; NaN of the user's was refused.

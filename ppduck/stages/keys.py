@@ -68,7 +68,9 @@ def numbers(columns: Sequence[Column]) -> list[sql.Expr]:
         if column.type in _NARROW:
             found.append(sql.cast(value, KEY_TYPE))
             continue
-        bits = sql.paren(exp.BitwiseRightShift(this=sql.call("hash", text(column)), expression=sql.number(1)))
+        bits = sql.paren(
+            exp.BitwiseRightShift(this=sql.call("hash", text(column)), expression=sql.number(1))
+        )
         found.append(sql.call("coalesce", _whole(value, column.type), sql.cast(bits, KEY_TYPE)))
     return found
 
@@ -86,9 +88,12 @@ def text(column: Column) -> sql.Expr:
     written = sql.cast(value.copy(), "VARCHAR")
     kind = sql.call("typeof", value.copy())
     found = exp.Case()
-    found = found.when(kind.isin(*map(sql.text, _FRACTIONS)), _text(_tried(written, "DOUBLE"), "DOUBLE"))
+    found = found.when(
+        kind.isin(*map(sql.text, _FRACTIONS)), _text(_tried(written, "DOUBLE"), "DOUBLE")
+    )
     with_point = exp.and_(
-        sql.call("starts_with", kind.copy(), sql.text("DECIMAL(")), sql.call("contains", written.copy(), sql.text("."))
+        sql.call("starts_with", kind.copy(), sql.text("DECIMAL(")),
+        sql.call("contains", written.copy(), sql.text(".")),
     )
     found = found.when(with_point, _without_zeros(written))
     found = found.when(kind.copy().isin(*map(sql.text, _TIMES)), _without_midnight(written))
@@ -105,7 +110,9 @@ def _text(value: sql.Expr, type_: str) -> sql.Expr:
     if type_ in _TIMES:
         return _without_midnight(written)
     if type_ == _ZONED:  # infinity has no microseconds
-        return sql.call("coalesce", sql.cast(sql.call("epoch_us", value.copy()), "VARCHAR"), written)
+        return sql.call(
+            "coalesce", sql.cast(sql.call("epoch_us", value.copy()), "VARCHAR"), written
+        )
     return written
 
 
@@ -140,6 +147,8 @@ def _digest(texts: Sequence[sql.Expr]) -> sql.Expr:
     for each in texts:
         netstring = sql.call("concat", sql.call("strlen", each.copy()), sql.text(":"), each.copy())
         parts.append(exp.Case().when(each.copy().is_(exp.null()), sql.text("-")).else_(netstring))
-    digits = sql.call("left", sql.call("sha256", sql.call("concat", *parts)), sql.number(_HEX_DIGITS))
+    digits = sql.call(
+        "left", sql.call("sha256", sql.call("concat", *parts)), sql.number(_HEX_DIGITS)
+    )
     bits = sql.cast(sql.call("concat", sql.text("0x"), digits), "UBIGINT")
     return sql.cast(sql.paren(exp.BitwiseRightShift(this=bits, expression=sql.number(1))), KEY_TYPE)

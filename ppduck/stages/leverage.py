@@ -18,7 +18,9 @@ from ppduck.stages.moments import MOMENTS, Measured, told
 from ppduck.stages.plan import Groups, Stage, Totals
 
 WEIGHTS, AXES, FARTHEST = "_pp_weights", "_pp_axes", "_pp_farthest"
-MOST_PLAIN = 12  # terms, beyond which planning with every weight as a column would take longer than running
+MOST_PLAIN = (
+    12  # terms, beyond which planning with every weight as a column would take longer than running
+)
 
 
 def farthest(measured: Measured, spec: MaskSpec) -> list[Stage]:
@@ -49,7 +51,10 @@ def _axes(masking: Masking, size: int) -> Groups:
             ends = (sql.number(before + 1), sql.number(before + size + 1))
             columns.append(sql.named(sql.call("list_slice", weights.copy(), *ends), f"_pp_axis{k}"))
             continue
-        columns += [sql.named(sql.item(weights.copy(), before + j + 1), _weight(k, j)) for j in (*range(k + 1), size)]
+        columns += [
+            sql.named(sql.item(weights.copy(), before + j + 1), _weight(k, j))
+            for j in (*range(k + 1), size)
+        ]
     rows = sql.query(columns, sql.table(WEIGHTS), where=sql.present([weights]))
     return Groups(AXES, True, rows)
 
@@ -67,21 +72,32 @@ def _row(measured: Measured, terms: Sequence[str]) -> Totals:
     if size > MOST_PLAIN:
         kept = [sql.named(row, "_pp_terms")]
         row = sql.column("_pp_terms")
-        along = [sql.call("list_inner_product", sql.column(f"_pp_axis{k}"), row.copy()) for k in range(size)]
+        along = [
+            sql.call("list_inner_product", sql.column(f"_pp_axis{k}"), row.copy())
+            for k in range(size)
+        ]
     else:
         along = [_along(k, values) for k in range(size)]
     complete = sql.derived(measured.complete_rows(), "_pp_complete")
     joined = complete.matched(sql.table(AXES), masking.same_group("_pp_complete", AXES))
-    placed = sql.query([*masking.groups_of("_pp_complete"), *kept, sql.star(AXES, masking.by)], joined)
+    placed = sql.query(
+        [*masking.groups_of("_pp_complete"), *kept, sql.star(AXES, masking.by)], joined
+    )
     lengths = [sql.named(each, f"_pp_along{k}") for k, each in enumerate(along)]
     measured_rows = sql.query([exp.Star(), *lengths], sql.derived(placed, "_pp_placed"))
-    squares = [sql.product(sql.column(f"_pp_along{k}"), sql.column(f"_pp_along{k}")) for k in range(size)]
+    squares = [
+        sql.product(sql.column(f"_pp_along{k}"), sql.column(f"_pp_along{k}")) for k in range(size)
+    ]
     levered = sql.query(
         [exp.Star(), sql.named(sql.total(squares), "_pp_leverage")],
         sql.derived(measured_rows, "_pp_measured"),
     )
-    found = aggregates.farthest("_pp_outlier", row, sql.column("_pp_leverage"), sql.column("_pp_limit"))
-    return Totals(FARTHEST, True, masking.small_groups(), [found], sql.derived(levered, "_pp_levered"))
+    found = aggregates.farthest(
+        "_pp_outlier", row, sql.column("_pp_leverage"), sql.column("_pp_limit")
+    )
+    return Totals(
+        FARTHEST, True, masking.small_groups(), [found], sql.derived(levered, "_pp_levered")
+    )
 
 
 def _along(axis: int, values: Sequence[sql.Expr]) -> sql.Expr:

@@ -82,7 +82,11 @@ def linear_mask(
 
 
 def plan_of(
-    mask: LinearMask, catalog: Catalog, call: NumericCall, check: Check | None = None, stages: Planned | None = None
+    mask: LinearMask,
+    catalog: Catalog,
+    call: NumericCall,
+    check: Check | None = None,
+    stages: Planned | None = None,
 ) -> Plan:
     """The plan of a call, before it is SQL."""
     refuse_another_hash(mask.name, catalog)

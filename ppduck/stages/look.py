@@ -39,7 +39,8 @@ def specification(masking: Masking, terms: Terms) -> MaskSpec:
         places=terms.places,
         key=list(roles.key),
         row=roles.source.row_type,
-        measured=[f.label for f in roles.features if f.level is None] + [c.name for c in roles.conf],
+        measured=[f.label for f in roles.features if f.level is None]
+        + [c.name for c in roles.conf],
         categories=[name for name, _ in categories],
         indicators_of=[
             [i for i, feature in enumerate(roles.features) if feature.column == name]
@@ -62,7 +63,11 @@ def specification(masking: Masking, terms: Terms) -> MaskSpec:
 
 
 def _arguments(call: NumericCall) -> dict[str, object]:
-    return {each.name: getattr(call, each.name) for each in parameters_of(type(call)) if each.name != "tbl"}
+    return {
+        each.name: getattr(call, each.name)
+        for each in parameters_of(type(call))
+        if each.name != "tbl"
+    }
 
 
 def look(
@@ -122,7 +127,9 @@ def _distinct_keys(masking: Masking, shared_keys: bool) -> Aggregate:
     roles, name = masking.roles, "_pp_distinct_keys"
     if shared_keys or (not roles.key and roles.source.has_rowid):
         return aggregates.rows(name)
-    return aggregates.distinct(name, sql.call("hash", *identity(masking)) if roles.key else sql.column(KEY))
+    return aggregates.distinct(
+        name, sql.call("hash", *identity(masking)) if roles.key else sql.column(KEY)
+    )
 
 
 def _nulls(column: sql.Expr) -> sql.Expr:
@@ -145,6 +152,8 @@ def _unseen(masking: Masking) -> list[sql.Expr]:
     for name, levels in masking.categories:
         present = sql.column(name).is_(exp.null()).not_()
         known = [sql.text(level) for level in levels]
-        strange = exp.Not(this=sql.cast(sql.column(name), "VARCHAR").isin(*known)) if known else present
+        strange = (
+            exp.Not(this=sql.cast(sql.column(name), "VARCHAR").isin(*known)) if known else present
+        )
         found.append(count_if(strange))
     return found

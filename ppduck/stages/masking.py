@@ -49,7 +49,10 @@ class Masking:
     @property
     def groups(self) -> list[tuple[str, sql.Expr]]:
         """The groups of the user's rows."""
-        return [(alias, sql.column(name)) for name, alias in zip(self.roles.strata, self.by, strict=True)]
+        return [
+            (alias, sql.column(name))
+            for name, alias in zip(self.roles.strata, self.by, strict=True)
+        ]
 
     def groups_of(self, table: str | None = None) -> list[sql.Expr]:
         """The groups' columns of a small table."""
@@ -78,7 +81,9 @@ class Masking:
             sql.call(
                 "concat",
                 sql.text(f"{name} = "),
-                sql.call("coalesce", sql.cast(sql.column(alias, table), "VARCHAR"), sql.text("NULL")),
+                sql.call(
+                    "coalesce", sql.cast(sql.column(alias, table), "VARCHAR"), sql.text("NULL")
+                ),
             )
             for name, alias in zip(self.roles.strata, self.by, strict=True)
         ]

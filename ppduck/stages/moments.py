@@ -47,7 +47,9 @@ class Measured:
             found.append(sql.named(deviation, terms.deviations[i]))
         return found
 
-    def complete_rows(self, more: Sequence[sql.Expr] = (), where: sql.Expr | None = None) -> sql.Expr:
+    def complete_rows(
+        self, more: Sequence[sql.Expr] = (), where: sql.Expr | None = None
+    ) -> sql.Expr:
         """The terms in the rows in which every confidential column is present."""
         masking, terms = self.masking, self.terms
         noise = [sql.column(name) for name in noise_names(masking)] if self.noise else []
@@ -72,7 +74,9 @@ class Measured:
         """Whether a row has the level of a category that has no indicator."""
         found = []
         for k, (name, levels) in enumerate(self.masking.categories):
-            same = exp.EQ(this=sql.cast(sql.column(name), "VARCHAR"), expression=sql.text(levels[0]))
+            same = exp.EQ(
+                this=sql.cast(sql.column(name), "VARCHAR"), expression=sql.text(levels[0])
+            )
             found.append(sql.named(same, f"_pp_base{k}"))
         return found
 

@@ -27,7 +27,9 @@ LARGEST_KEY = 2.0**64 * (1 - 2.0**-53)
 def own_columns(masking: Masking) -> list[str]:
     """The user's columns that a narrow table keeps."""
     roles = masking.roles
-    return list(dict.fromkeys([*roles.strata, *roles.nonconf, *(column.name for column in roles.conf)]))
+    return list(
+        dict.fromkeys([*roles.strata, *roles.nonconf, *(column.name for column in roles.conf)])
+    )
 
 
 def masked_name(j: int) -> str:
@@ -38,10 +40,16 @@ def original_name(j: int) -> str:
     return f"_pp_x{j}"
 
 
-def masked(measured: Measured, outputs: Sequence[sql.Expr], count: int, beside: Sequence[sql.Expr] = ()) -> Rows:
+def masked(
+    measured: Measured, outputs: Sequence[sql.Expr], count: int, beside: Sequence[sql.Expr] = ()
+) -> Rows:
     """``_pp_masked``: the form's values, NULL where the confidential value is; and what else the last steps read."""
     masking = measured.masking
-    columns: list[sql.Expr] = [sql.column(ROW), sql.column(KEY), *map(sql.column, masking.roles.strata)]
+    columns: list[sql.Expr] = [
+        sql.column(ROW),
+        sql.column(KEY),
+        *map(sql.column, masking.roles.strata),
+    ]
     for j, (column, output) in enumerate(zip(masking.roles.conf, outputs, strict=False)):
         value = sql.column(column.name)
         present = sql.cases((value.is_(exp.null()).not_(), output))
@@ -62,7 +70,9 @@ def sampled_upto(size: int) -> Aggregate:
 
 
 def _upto(size: int, count: sql.Expr) -> sql.Expr:
-    part = exp.Div(this=sql.number(float(size)), expression=sql.call("greatest", sql.number(size), count))
+    part = exp.Div(
+        this=sql.number(float(size)), expression=sql.call("greatest", sql.number(size), count)
+    )
     return sql.cast(exp.Mul(this=part, expression=sql.number(LARGEST_KEY)), "UBIGINT")
 
 
@@ -75,4 +85,6 @@ def sample_of_terms(measured: Measured, names: Sequence[str]) -> Totals:
     """``_pp_sample``: some rows of these terms, one after the other, in an order that tells nothing."""
     chosen = measured.complete_rows([sql.column(KEY)], in_sample())
     rows = aggregates.in_order_of("_pp_rows", [sql.column(name) for name in names], sql.column(KEY))
-    return Totals(SAMPLE, True, measured.masking.small_groups(), [rows], sql.derived(chosen, "_pp_chosen"))
+    return Totals(
+        SAMPLE, True, measured.masking.small_groups(), [rows], sql.derived(chosen, "_pp_chosen")
+    )

@@ -27,7 +27,9 @@ def noisy(masking: Masking, rows: str, *, kept: bool) -> Rows:
     # Noise belongs to a column, not to its place in the list.
     in_order = [column.name for column in keys.in_order(masking.roles.conf)]
     places = [in_order.index(column.name) for column in masking.roles.conf]
-    noise = [sql.named(found[i], name) for i, name in zip(places, noise_names(masking), strict=True)]
+    noise = [
+        sql.named(found[i], name) for i, name in zip(places, noise_names(masking), strict=True)
+    ]
     return Rows(
         NOISY,
         kept,

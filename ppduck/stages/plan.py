@@ -72,7 +72,9 @@ class Totals(Stage):
     def partial(self) -> sql.Expr:
         """What is asked of a part: groups, then the partial results of each aggregate."""
         partials = [part for each in self.aggregates for part in each.partials]
-        return self._asking([sql.named(part.copy(), f"_pp_part{i}") for i, part in enumerate(partials)])
+        return self._asking(
+            [sql.named(part.copy(), f"_pp_part{i}") for i, part in enumerate(partials)]
+        )
 
     def _asking(self, figures: list[sql.Expr]) -> sql.Expr:
         groups = [sql.named(value.copy(), name) for name, value in self.by]

@@ -52,17 +52,23 @@ class Relation:
         """In the order of the columns; the features leave out a first level, a distance needs it too."""
         roles = self.masking.roles
         # Of a boolean with an indicator of NULL, the first is its value.
-        features = {feature.column: (i, feature) for i, feature in reversed(list(enumerate(roles.features)))}
+        features = {
+            feature.column: (i, feature) for i, feature in reversed(list(enumerate(roles.features)))
+        }
         found: list[Input] = []
         for name in roles.nonconf:
             i, feature = features[name]
             if name in roles.levels:
-                found += [Input(name, _indicator(name, level), True) for level in roles.levels[name]]
+                found += [
+                    Input(name, _indicator(name, level), True) for level in roles.levels[name]
+                ]
             else:
                 deviation = sql.minus(feature.value.copy(), sql.column(self.own.centres[i], LOOK))
                 column = roles.source.find(name)
                 is_boolean = column is not None and column.is_boolean
-                found.append(Input(name, sql.call("coalesce", deviation, sql.number(0.0)), is_boolean))
+                found.append(
+                    Input(name, sql.call("coalesce", deviation, sql.number(0.0)), is_boolean)
+                )
             if name in roles.null_levels:
                 found.append(Input(name, sql.double(sql.column(name).is_(exp.null())), True))
         return found
@@ -109,8 +115,14 @@ class Relation:
         """``_pp_training``: rows of each group that its model is trained on: inputs, and deviations of conf."""
         masking = self.masking
         # DuckDB leaves out what nothing reads: asking for the tweak makes it run the checks of the first look.
-        needed = [*(sql.column(column.name) for column in masking.roles.conf), sql.column(TWEAK, LOOK)]
-        values = [*(each.value.copy() for each in self.inputs), *(self._deviation(j) for j in range(masking.q))]
+        needed = [
+            *(sql.column(column.name) for column in masking.roles.conf),
+            sql.column(TWEAK, LOOK),
+        ]
+        values = [
+            *(each.value.copy() for each in self.inputs),
+            *(self._deviation(j) for j in range(masking.q)),
+        ]
         rows = aggregates.in_order_of("_pp_sample", values, sql.column(KEY))
         tables = sql.table(SOURCE).matched(sql.table(LOOK), masking.to_rows(SOURCE))
         where = exp.and_(sql.present(needed), in_sample())
@@ -133,29 +145,49 @@ class Relation:
         tables = sql.table(SOURCE).matched(sql.table(LOOK), masking.to_rows(SOURCE))
         tables = tables.matched(sql.table(MODELS), masking.to_rows(SOURCE, MODELS))
         scaled = [
-            sql.named(exp.Div(this=self.where_complete(self._deviation(j)), expression=_scale(j)), f"_pp_scaled_x{j}")
+            sql.named(
+                exp.Div(this=self.where_complete(self._deviation(j)), expression=_scale(j)),
+                f"_pp_scaled_x{j}",
+            )
             for j in range(q)
         ]
-        columns = [*(sql.column(name, SOURCE) for name in names), *scaled, *(_scale(j) for j in range(q))]
+        columns = [
+            *(sql.column(name, SOURCE) for name in names),
+            *scaled,
+            *(_scale(j) for j in range(q)),
+        ]
         rows = sql.query([*columns, sql.named(evaluated, "_pp_fitted")], tables)
-        fitted = [sql.named(sql.item(sql.column("_pp_fitted"), j + 1), f"_pp_u{j}") for j in range(q)]
-        rows = sql.query([sql.star("_pp_evaluated", ["_pp_fitted"]), *fitted], sql.derived(rows, "_pp_evaluated"))
+        fitted = [
+            sql.named(sql.item(sql.column("_pp_fitted"), j + 1), f"_pp_u{j}") for j in range(q)
+        ]
+        rows = sql.query(
+            [sql.star("_pp_evaluated", ["_pp_fitted"]), *fitted], sql.derived(rows, "_pp_evaluated")
+        )
         products = []
         for j in range(q):
             x = sql.column(f"_pp_scaled_x{j}")
             u = sql.paren(exp.Div(this=sql.column(f"_pp_u{j}"), expression=sql.column(_spread(j))))
             pairs = ((u, u), (u, x), (x, x))
-            products += [sql.named(sql.product(*pair), f"_pp_t{PRODUCTS * j + k}") for k, pair in enumerate(pairs)]
+            products += [
+                sql.named(sql.product(*pair), f"_pp_t{PRODUCTS * j + k}")
+                for k, pair in enumerate(pairs)
+            ]
         helpers = [name for j in range(q) for name in (f"_pp_scaled_x{j}", _spread(j))]
-        made = sql.query([sql.star("_pp_scaled", helpers), *products], sql.derived(rows, "_pp_scaled"))
+        made = sql.query(
+            [sql.star("_pp_scaled", helpers), *products], sql.derived(rows, "_pp_scaled")
+        )
         return Rows(NARROW, True, made)  # evaluating is the dearest step, so it is done once
 
     def x_terms(self) -> list[sql.Expr]:
         """X has a part in the noise only, and there in rows that the moments know: in others it would only show."""
-        return [self.where_complete(sql.column(name)) for name in self.terms.deviations[self.terms.p :]]
+        return [
+            self.where_complete(sql.column(name)) for name in self.terms.deviations[self.terms.p :]
+        ]
 
     def where_complete(self, value: sql.Expr) -> sql.Expr:
-        complete = [sql.column(column.name).is_(exp.null()).not_() for column in self.masking.roles.conf]
+        complete = [
+            sql.column(column.name).is_(exp.null()).not_() for column in self.masking.roles.conf
+        ]
         return sql.cases((exp.and_(*complete), value), otherwise=sql.number(0.0))
 
     def _deviation(self, j: int) -> sql.Expr:

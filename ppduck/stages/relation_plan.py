@@ -51,7 +51,12 @@ class RelationPlan:
 
     @classmethod
     def of(
-        cls, name: str, of: LinearMask, catalog: Catalog, call: LookCall, sample_size: int = SAMPLE_SIZE
+        cls,
+        name: str,
+        of: LinearMask,
+        catalog: Catalog,
+        call: LookCall,
+        sample_size: int = SAMPLE_SIZE,
     ) -> RelationPlan:
         """The plan of one call, for a mask; messages come under the name of the function that asks."""
         roles = assign(name, catalog, call)
@@ -98,8 +103,13 @@ class RelationPlan:
             rows = rows.matched(sql.table(other), masking.same_group(first, other))
         label = masking.label(first)
         asked = udf.asked(self.spec, {"group": label, **told})
-        columns = [sql.named(label.copy(), STRATUM), sql.named(sql.call("unnest", asked), "_pp_row")]
-        fields = [sql.named(sql.part(sql.column("_pp_row"), each.name), each.name) for each in results]
+        columns = [
+            sql.named(label.copy(), STRATUM),
+            sql.named(sql.call("unnest", asked), "_pp_row"),
+        ]
+        fields = [
+            sql.named(sql.part(sql.column("_pp_row"), each.name), each.name) for each in results
+        ]
         shown = [sql.column(STRATUM), *fields] if masking.by else fields
         answer = sql.query(shown, sql.derived(sql.query(columns, rows), "_pp_answered"))
         return Plan(tuple(stages), Groups("_pp_answer", False, answer)).query()

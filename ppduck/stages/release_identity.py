@@ -45,7 +45,13 @@ def _plain(value: Any) -> Any:
     """A {column: number} whose numbers are all the same as that number; 1.0 as 1; lists of columns as sets."""
     if isinstance(value, dict):
         numbers = {folded(name): _plain(part) for name, part in value.items()}
-        return numbers.popitem()[1] if len(set(numbers.values())) == 1 else dict(sorted(numbers.items()))
+        return (
+            numbers.popitem()[1]
+            if len(set(numbers.values())) == 1
+            else dict(sorted(numbers.items()))
+        )
     if isinstance(value, list):
-        return sorted((folded(part) if isinstance(part, str) else _plain(part) for part in value), key=repr)
+        return sorted(
+            (folded(part) if isinstance(part, str) else _plain(part) for part in value), key=repr
+        )
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -62,7 +62,9 @@ class Scores:
     def terms(self) -> Terms:
         """Scores lie about 0; what their ranks need is how many values there are."""
         own = self.own
-        values = [sql.column(f"_pp_z{i}") if i in self.scored else v for i, v in enumerate(own.values)]
+        values = [
+            sql.column(f"_pp_z{i}") if i in self.scored else v for i, v in enumerate(own.values)
+        ]
 
         def centre(i: int, name: str) -> Aggregate | None:
             return None if i in self.scored else own.centre(i, name)
@@ -77,7 +79,13 @@ class Scores:
         assert isinstance(mask, LinearMask)
         shares = [sql.column(f"_pp_p{i}") for i in self.scored]
         measured = Measured(
-            masking, terms, NARROW, True, mask.weighs_x(masking.call), columns=shares, also=[self._ranks()]
+            masking,
+            terms,
+            NARROW,
+            True,
+            mask.weighs_x(masking.call),
+            columns=shares,
+            also=[self._ranks()],
         )
         sample = sample_of_terms(measured, [*terms.deviations, *noise_names(masking)])
         made = masked(measured, outputs(measured, masking.q), masking.q, self.beside(masking))
@@ -95,7 +103,9 @@ class Scores:
 
     def places(self, j: int) -> sql.Expr:
         """The values of a conf column at their places, which the sort for its scores has found."""
-        return sql.query([sql.star(self._ranked(self.own.p + j))], sql.table(self._ranked(self.own.p + j)))
+        return sql.query(
+            [sql.star(self._ranked(self.own.p + j))], sql.table(self._ranked(self.own.p + j))
+        )
 
     def shuffled(self, j: int) -> sql.Expr:
         """To rank k of the masked score goes the value of rank k."""
@@ -113,7 +123,9 @@ class Scores:
         kept = self.kept(by, sql.column(masking.roles.conf[i - p].name)) if i >= p else {}
         named = [sql.named(value, name) for name, value in kept.items()]
         found = ranks.ranks(sql.table(SOURCE), by, self._sortable(i), named)
-        rows = sql.derived(found, "_pp_sorted").matched(sql.table(LOOK), masking.to_rows("_pp_sorted"))
+        rows = sql.derived(found, "_pp_sorted").matched(
+            sql.table(LOOK), masking.to_rows("_pp_sorted")
+        )
         share = ranks.share(sql.column(f"_pp_n{i}", LOOK), sql.column(ALL_ROWS, LOOK))
         columns: list[sql.Expr] = [sql.column(ROW), sql.named(share, f"_pp_p{i}")]
         if kept:
@@ -135,7 +147,9 @@ class Scores:
         rows = sql.table(SOURCE)
         for i in self.scored:
             ranked = self._ranked(i)
-            rows = rows.join(sql.table(ranked), sql.equal(sql.column(ROW, ranked), sql.column(ROW, SOURCE)))
+            rows = rows.join(
+                sql.table(ranked), sql.equal(sql.column(ROW, ranked), sql.column(ROW, SOURCE))
+            )
             columns.append(sql.column(f"_pp_p{i}", ranked))
         scores = {f"_pp_p{i}": f"_pp_z{i}" for i in self.scored}
         return Rows(NARROW, False, normals.with_scores(sql.query(columns, rows), scores))

@@ -27,7 +27,9 @@ def column_figures(masking: Masking) -> list[Aggregate]:
     conf = masking.roles.conf
     numbers = [numeric(column) for column in conf]
     whole = [
-        exp.true() if column.is_integer else exp.EQ(this=number.copy(), expression=sql.call("trunc", number.copy()))
+        exp.true()
+        if column.is_integer
+        else exp.EQ(this=number.copy(), expression=sql.call("trunc", number.copy()))
         for column, number in zip(conf, numbers, strict=True)
     ]
     return [
@@ -38,7 +40,9 @@ def column_figures(masking: Masking) -> list[Aggregate]:
     ]
 
 
-def solving(measured: Measured, spec: MaskSpec, outputs: int, sampled: Totals | None = None) -> list[Stage]:
+def solving(
+    measured: Measured, spec: MaskSpec, outputs: int, sampled: Totals | None = None
+) -> list[Stage]:
     """Stages from rows with their noise to ``_pp_form``; ``sampled`` are rows that the solve looks at one by one."""
     apart = farthest(measured, spec)
     sample = [] if sampled is None else [sampled]
@@ -55,7 +59,9 @@ def _solved(measured: Measured, spec: MaskSpec, apart: bool, sampled: bool) -> G
     if sampled:
         tables = tables.matched(sql.table(SAMPLE), masking.same_group(MOMENTS, SAMPLE))
     if apart:
-        tables = tables.matched(sql.table(FARTHEST), masking.same_group(MOMENTS, FARTHEST), outer=True)
+        tables = tables.matched(
+            sql.table(FARTHEST), masking.same_group(MOMENTS, FARTHEST), outer=True
+        )
     tables = tables.matched(sql.table(LOOK), masking.same_group(MOMENTS, LOOK))
     has_ranks = any(each.name == "_pp_ranks" for each in measured.also)
     tells |= {
@@ -73,7 +79,10 @@ def _form(measured: Measured, outputs: int) -> Groups:
     """The solve's list as plain columns, together with every term's centre."""
     masking, terms = measured.masking, measured.terms
     named = coefficients(masking.mask, terms, outputs)
-    found = [sql.named(sql.item(sql.column("_pp_solution"), i), name) for i, name in enumerate(named, start=1)]
+    found = [
+        sql.named(sql.item(sql.column("_pp_solution"), i), name)
+        for i, name in enumerate(named, start=1)
+    ]
     centres = [sql.column(name, LOOK) for name in terms.centres]
     tables = sql.table(SOLVED).matched(sql.table(LOOK), masking.same_group(SOLVED, LOOK))
     return Groups(FORM, True, sql.query([*masking.groups_of(LOOK), *centres, *found], tables))

@@ -20,7 +20,9 @@ class Terms:
     labels: list[str]  # of S
     values: list[sql.Expr]  # of S, then of X
     places: TermPlaces
-    centre: Callable[[int, str], Aggregate | None]  # of a term, under a name; None where it lies about 0
+    centre: Callable[
+        [int, str], Aggregate | None
+    ]  # of a term, under a name; None where it lies about 0
     also: Sequence[Aggregate] = ()  # what else the first look tells of the columns
     indicators: list[bool] = field(default_factory=list)  # of what a model reads
     inputs: list[str] = field(default_factory=list)
