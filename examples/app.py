@@ -127,9 +127,8 @@ def publish(owner: duckdb.DuckDBPyConnection, file: Path) -> list[View]:
     macros = {name.casefold() for (name,) in owner.execute(query).fetchall()}
     views = []
     path = str(file).replace("'", "''")
-    owner.execute(
-        f"ATTACH '{path}' AS \"masked views\" (READ_WRITE)"
-    )  # the owner's own may be read-only
+    # the owner's own may be read-only
+    owner.execute(f"ATTACH '{path}' AS \"masked views\" (READ_WRITE)")
     for name, created, about in found:
         try:
             check(owner, body_of_view(created), tables=set(), functions=None, macros=macros)
@@ -279,9 +278,8 @@ def create_app(views: list[View], workers: list[Worker], seconds: float) -> Fast
             raise Refused(503, "busy", "all workers are busy; ask again later.") from None
         answering = asyncio.ensure_future(asyncio.to_thread(worker.ask, query))
         answering.add_done_callback(lambda _: free.put_nowait(worker))
-        return await asyncio.shield(
-            answering
-        )  # the worker is busy till the end, even if nobody waits any more
+        # the worker is busy till the end, even if nobody waits any more
+        return await asyncio.shield(answering)
 
     @app.middleware("http")
     async def refuse_long_bodies(

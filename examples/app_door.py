@@ -15,12 +15,8 @@ TABLE_FUNCTIONS = {"generate_series", "range", "unnest"}
 REFUSED_FUNCTIONS = {"current_setting", "currval", "getenv", "getvariable", "nextval", "write_log"}
 QUERY_NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 TABLE_REFS = {"BASE_TABLE", "TABLE_FUNCTION", "SUBQUERY", "JOIN"}
-TABLE_REFS |= {
-    "EMPTY",
-    "EMPTY_FROM",
-    "EXPRESSION_LIST",
-    "COLUMN_DATA",
-}  # SELECT without FROM, VALUES
+# SELECT without FROM, VALUES
+TABLE_REFS |= {"EMPTY", "EMPTY_FROM", "EXPRESSION_LIST", "COLUMN_DATA"}
 
 
 class Refused(Exception):  # noqa: N818 - an answer, and no mistake of ours

@@ -43,11 +43,15 @@ class Later:
     def __init__(self, module: str) -> None:
         self._module = module
 
-    def __getattr__(self, name: str) -> Any:
+    def load(self) -> ModuleType:
+        """Imports it, if nothing has."""
         library = _library(self._module)
         if isinstance(library, ImportError):
             raise library
-        found = getattr(library, name)
+        return library
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.load(), name)
         setattr(self, name, found)  # from now on it is found without this function
         return found
 
@@ -64,5 +68,6 @@ sparse = Later("scipy.sparse")
 spatial = Later("scipy.spatial")
 distance = Later("scipy.spatial.distance")
 special = Later("scipy.special")
+sqlglot_duckdb = Later("sqlglot.generators.duckdb")
 stats = Later("scipy.stats")
 kernel_approximation = Later("sklearn.kernel_approximation")

@@ -11,15 +11,15 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ppduck.errors import PpduckWarning, quoted
+from ppduck.frozen import frozen
 
 _MOST_CALLS = 256
 _here = threading.local()
 
 
-@dataclass(frozen=True)
+@frozen
 class Note:
     """A sentence about columns, each with a figure, such as '{columns} stay near{groups}; take more noise'.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+
+from ppduck.frozen import frozen
 
 Array = npt.NDArray[np.float64]
 
@@ -17,7 +18,7 @@ def _lower_triangle(size: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int
     return np.tril_indices(size)  # of thousands of groups the same
 
 
-@dataclass(frozen=True)
+@frozen
 class Moments:
     """Count, mean vector and centred cross-products of some columns: all a linear mask needs.
 

@@ -21,7 +21,7 @@ import pytest
 import ppduck
 from ppduck.call.numeric_mask import NumericMask
 from ppduck.call.registry import Function, PlainMacro, functions
-from ppduck.designs.mechanism import RandomizingMask
+from ppduck.designs.randomizing_mask import RandomizingMask
 from ppduck.errors import PpduckWarning
 from ppduck.guide.demo import DEMO
 from ppduck.query import tree as sql

@@ -1,7 +1,8 @@
-"""What is checked before a commit is what .ci/run checks, and the page for contributors names it."""
+"""What is checked before a commit is what .ci/run checks, and the page for contributors names it; habits of tests."""
 
 from __future__ import annotations
 
+import ast
 import re
 
 from tests.pages import ROOT, text_of
@@ -29,3 +30,14 @@ def test_contributors_are_told_the_same() -> None:
     oldest = re.findall(r"^oldest_duckdb=(.+)$", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE)
     assert oldest == ["1.4.0"]
     assert "DuckDB 1.4.0 or" in page
+
+
+def test_every_refusal_that_is_expected_says_its_words() -> None:
+    """``match=`` on every ``pytest.raises``: another error of the same class is no success."""
+    without = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            expects = isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.raises"
+            if expects and "match" not in {keyword.arg for keyword in node.keywords}:
+                without.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert without == []

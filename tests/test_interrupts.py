@@ -19,13 +19,13 @@ from ppduck.call.linear_mask import flatten
 from ppduck.errors import PpduckError
 from ppduck.interrupts import at_work, check_interrupt, stop
 from ppduck.kernels import (
+    distortion,
     linkage,
     loglinear,
-    loglinear_randomized,
+    loglinear_distortion,
     microaggregation,
     onn,
-    optimal,
-    randomized,
+    optimal_design,
     relation,
 )
 from ppduck.kernels.noise import KeyedNoise
@@ -44,8 +44,8 @@ LOOPS: dict[str, Callable[[], object]] = {
     "model": lambda: relation.fit(ROWS[:, :2], ROWS[:, 2:]),
     "links": lambda: linkage.linked(ROWS, ROWS + 0.1),
     "scaling": lambda: loglinear.fit(COUNTS, PAIRS),
-    "likelihood": lambda: randomized.most_likely(COUNTS / COUNTS.sum(), KEPT, COUNTS / COUNTS.sum()),
-    "search": lambda: loglinear_randomized.fitted_through(COUNTS, KEPT, PAIRS, COUNTS / COUNTS.sum()),
+    "likelihood": lambda: distortion.most_likely(COUNTS / COUNTS.sum(), KEPT, COUNTS / COUNTS.sum()),
+    "search": lambda: loglinear_distortion.fitted_through(COUNTS, KEPT, PAIRS, COUNTS / COUNTS.sum()),
 }
 OF_FUNCTIONS = {
     "microaggregate_mask('d', conf=['x', 'y'], k=3)": microaggregation,
@@ -53,7 +53,7 @@ OF_FUNCTIONS = {
     "security_index('d', conf=['y'], nonconf=['x'], key='id')": relation,
     "record_linkage('d', 'd', key='id', conf=['x', 'y'])": linkage,
     "loglinear_fit('d', columns=['a', 'b', 'c'], model='AB,BC,AC')": loglinear,
-    "rr_optimize('d', qi=['a', 'b'], sensitive='c', l=2)": optimal,
+    "rr_optimize('d', qi=['a', 'b'], sensitive='c', l=2)": optimal_design,
 }
 # The most that is allowed: 16,000 values and a thousand neurons, which learn for minutes.
 LONG = "CREATE TABLE released AS FROM onn_mask('t', conf=['x'], hidden=1000, key='id')"

@@ -57,7 +57,7 @@ MASK = register(
         reads_x="own",
         reads_v="all",
         needs_noise=lambda call: True,
-        asked=lambda call: True,
+        stays_near=lambda call: True,
     )
 )
 '''

@@ -60,8 +60,8 @@ def unshadowed() -> Iterator[tuple[dict[str, list[str]], dict[str, str]]]:
     plans = {}
     plan = Planner.plan
 
-    def watched(self: Planner, name: str, asking: str, place: list[str], texts: list[str | None], probed: str) -> str:
-        plans[name] = plan(self, name, asking, place, texts, probed)
+    def watched(self: Planner, first: str, others: list[list[str | None]], name: str, here: list[str]) -> str:
+        plans[name] = plan(self, first, others, name, here)
         return plans[name]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from sqlglot import exp
@@ -12,13 +12,14 @@ from ppduck.call import arguments
 from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.ranges import Range
 from ppduck.call.spec import Spec
-from ppduck.catalogue.tables import Column
+from ppduck.catalogue.source import Column
 from ppduck.designs.conditioning import is_invertible
 from ppduck.designs.design import MATRIX, Attribute, DesignWords, Matrix, P, Probability
 from ppduck.errors import Faults, quoted
 from ppduck.estimators import cells
 from ppduck.estimators.design_source import SAME_VIEWS, Release, same_views
-from ppduck.kernels.randomized import Spread
+from ppduck.frozen import frozen
+from ppduck.kernels.distortion import Spread
 from ppduck.kernels.rules import Baskets, By, Limits, Rule, TooManyError, find_rules
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
@@ -69,7 +70,7 @@ class RulesCall(Call):
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Item:
     """A column of baskets: the matrix that published it, absence before presence."""
 
@@ -78,13 +79,13 @@ class Item:
     matrix: tuple[tuple[float, ...], ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class RulesSpec(Spec):
     items: tuple[Item, ...]
     limits: Limits
 
 
-@dataclass(frozen=True)
+@frozen
 class BasketPatterns:
     """The patterns of bits that occur: the first words of all of them, then the second ones.
 

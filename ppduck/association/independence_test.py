@@ -2,9 +2,9 @@
 
 Columns that are randomized each by itself stay independent where the originals are, so that the
 test on the rows as published has its level, and less power (Guo 2010, Result 9). Given other
-columns this holds if and only if none of those is randomized (Result 10): rows of one published
+columns this holds if and only if none of those is randomized (Guo 2010, Result 10): rows of one published
 stratum come from several, and look dependent. The same holds for |partial correlation|, which
-randomization of the two columns can only lessen (Result 11).
+randomization of the two columns can only lessen (Guo 2010, Result 11).
 
 Where p or matrix is known, ``efficiency`` is the share of its rows that the original table would
 have needed for the same test (exact for two levels each, else on average over the kinds of
@@ -15,7 +15,6 @@ follow from the design and the shares of the levels, not from what the test has 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,8 +29,9 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.errors import quoted
 from ppduck.estimators import cells, count_column, count_table
 from ppduck.estimators.cells import CellCounts, CellsSpec
+from ppduck.frozen import frozen
 from ppduck.kernels import independence
-from ppduck.kernels.randomized import Reconstruction
+from ppduck.kernels.distortion import Reconstruction
 from ppduck.query import tree as sql
 
 NAME = "independence_test"
@@ -82,7 +82,7 @@ class IndependenceTestCall(TableCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class IndependenceSpec(CellsSpec):
     randomized: tuple[int, ...]  # places of columns
     knows_design: bool
@@ -148,10 +148,10 @@ def _validity(spec: IndependenceSpec) -> tuple[bool, str]:
     if within:
         return False, (
             f"{', '.join(within)} is randomized, so that rows of one stratum come from several: the test may reject "
-            "too often (Result 10); loglinear_fit with reconstruct := 'mle' tests it where p is known"
+            "too often (Guo 2010, Result 10); loglinear_fit with reconstruct := 'mle' tests it where p is known"
         )
     own = ", ".join(names[i] for i in spec.randomized)
-    result = "Result 10" if len(names) > 2 else "Result 9"
+    result = f"Guo 2010, Result {10 if len(names) > 2 else 9}"
     return True, f"{own} is randomized: the test keeps its level and has less power ({result})"
 
 

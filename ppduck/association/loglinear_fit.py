@@ -11,7 +11,6 @@ that it has no p-value.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.errors import listed
 from ppduck.estimators import cells, count_column
 from ppduck.estimators.cells import CellCounts, Cells
+from ppduck.frozen import frozen
 from ppduck.kernels.loglinear import Generators
 from ppduck.query import tree as sql
 from ppduck.values import folded
@@ -66,7 +66,7 @@ class LoglinearFitCall(LoglinearCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class LoglinearFitSpec(LoglinearSpec):
     model: Generators
     cells: bool

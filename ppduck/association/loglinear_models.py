@@ -2,14 +2,13 @@
 
 All models with all main effects: 2, 9, 114 and 6,894 of two to five columns. Of more, a search goes
 from one model to the neighbour with the lowest BIC = G² - df·ln n: forward from independence, or
-backward from the largest one. A model that randomization preserves (Theorem 2) holds on randomized
+backward from the largest one. A model that randomization preserves (Guo 2010, Theorem 2) holds on randomized
 rows if it holds on the original; which of several is best may change all the same, because weak
 interactions vanish.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -28,6 +27,7 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults
 from ppduck.estimators import cells, count_column
 from ppduck.estimators.cells import CellCounts
+from ppduck.frozen import frozen
 from ppduck.kernels import loglinear
 from ppduck.kernels.loglinear import Fit, Generators
 from ppduck.query import tree as sql
@@ -67,7 +67,7 @@ class LoglinearModelsCall(LoglinearCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class LoglinearModelsSpec(LoglinearSpec):
     search: str
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from ppduck.errors import listed
 from ppduck.estimators import cells, count_column, count_table
 from ppduck.estimators.cells import Cells, CellsSpec
 from ppduck.estimators.count_table import Table
-from ppduck.kernels import loglinear, loglinear_randomized
+from ppduck.frozen import frozen
+from ppduck.kernels import loglinear, loglinear_distortion
+from ppduck.kernels.distortion import Reconstruction
 from ppduck.kernels.loglinear import Fit, Generators
-from ppduck.kernels.randomized import Reconstruction
 from ppduck.values import Array
 
 MOST_CELLS = 1_000_000
@@ -54,7 +55,7 @@ class LoglinearCall(TellsDesign, Call):
     on_null: str = ON_NULL
 
 
-@dataclass(frozen=True)
+@frozen
 class LoglinearSpec(CellsSpec):
     reconstruct: str
     randomized: tuple[int, ...]  # places of columns
@@ -90,10 +91,10 @@ class Fitter:
         self.names = [column.name for column in spec.columns]
         self.faults = spec.faults()
         self._refuse_single_levels()
-        if self.how == "mle" and found.counts.size > loglinear_randomized.MOST_CELLS:
+        if self.how == "mle" and found.counts.size > loglinear_distortion.MOST_CELLS:
             raise self.faults.refuse(
                 f"the table has {found.counts.size:,} cells, and reconstruct := 'mle' works on "
-                f"{loglinear_randomized.MOST_CELLS:,} at most; ask about fewer columns, or take 'clipped'."
+                f"{loglinear_distortion.MOST_CELLS:,} at most; ask about fewer columns, or take 'clipped'."
             )
         self.table = self._table()
 
@@ -115,7 +116,7 @@ class Fitter:
     def fit(self, model: Generators) -> Fit:
         if self.how == "mle":
             saturated = self.table / self.found.n
-            fitted = loglinear_randomized.fitted_through(
+            fitted = loglinear_distortion.fitted_through(
                 self.found.counts, self.found.matrices, model, saturated
             )
         else:

@@ -5,7 +5,7 @@ likelihood. Standard errors are the delta method's, var g(π̂) = ∇gᵀ cov(π
 3.3.1), the gradient by one complex step for every measure. χ² and its kin are zero at
 independence and so is their gradient: they have no standard error unless the published table
 rejects independence. That test is the naive χ² itself: columns that are randomized independently
-of each other stay independent (Result 9). Ranges rest on the unbiased estimate and not on the
+of each other stay independent (Guo 2010, Result 9). Ranges rest on the unbiased estimate and not on the
 standard error (``kernels.association_ranges``); ``why`` says where there is none.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,10 @@ from ppduck.errors import quoted
 from ppduck.estimators import cells
 from ppduck.estimators.cells import CellCounts, Cells, CellsSpec
 from ppduck.estimators.design_source import read_release
+from ppduck.frozen import frozen
 from ppduck.kernels import association
 from ppduck.kernels.association_ranges import UNDEFINED, ranges
-from ppduck.kernels.randomized import Reconstruction, Spread, Target, half_width
+from ppduck.kernels.distortion import Reconstruction, Spread, Target, half_width
 from ppduck.libraries import stats
 from ppduck.query import tree as sql
 from ppduck.query.answer import each_row
@@ -64,7 +65,7 @@ class RrAssociationCall(TableCall):
     target: Target = replace(cells.TARGET, last=True)
 
 
-@dataclass(frozen=True)
+@frozen
 class RrAssociationSpec(CellsSpec):
     confidence: float
     range: Spread

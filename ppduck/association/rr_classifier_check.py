@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ppduck.association.named_cells import NamedCells, level_texts
 from ppduck.association.table_call import TableCall
 from ppduck.call import arguments
 from ppduck.call.parameters import parameter, parameters
@@ -24,7 +22,8 @@ from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import PpduckWarning, quoted
 from ppduck.estimators import cells, count_column, count_table
-from ppduck.estimators.cells import CellsSpec
+from ppduck.estimators.cells import CellCounts, CellsSpec
+from ppduck.frozen import frozen
 from ppduck.kernels.independence import gini_split, naive_bayes
 from ppduck.query import tree as sql
 from ppduck.query.answer import each_row
@@ -65,10 +64,17 @@ class RrClassifierCheckCall(TableCall):
     count: str | None = count_column.COUNT
 
 
-@dataclass(frozen=True)
+@frozen
 class ClassifierSpec(CellsSpec):
     randomized: tuple[int, ...]  # places of columns, the class last
     knows_design: bool
+
+
+@frozen
+class NamedCells(CellCounts):
+    """The cells, and the levels of each column as texts, for the answer."""
+
+    levels: list[list[str | None]]
 
 
 def plan(catalog: Catalog, call: RrClassifierCheckCall) -> sql.Expr:
@@ -84,7 +90,7 @@ def plan(catalog: Catalog, call: RrClassifierCheckCall) -> sql.Expr:
     spec = counted.spec(
         ClassifierSpec, randomized=tuple(table.places), knows_design=table.knows_design
     )
-    statement = counted.solve(SOLVE, spec, {"levels": level_texts(counted)})
+    statement = counted.solve(SOLVE, spec, {"levels": counted.level_texts()})
     return statement.query(each_row(cells.SOLVED, cells.ANSWER))
 
 
@@ -167,7 +173,7 @@ def _warning(randomized: Sequence[str]) -> str:
         return "no column is known to be randomized"
     return (
         f"{', '.join(map(quoted, randomized))} is randomized: the order of gini values and of naive Bayes "
-        "probabilities need not be that of the original (Results 13, 14); learn from reconstructed tables"
+        "probabilities need not be that of the original (Guo 2010, Results 13, 14); learn from reconstructed tables"
     )
 
 

@@ -10,7 +10,7 @@ Two of the results are stated more narrowly here than there. Result 8 gives mutu
 and U for columns of any number of levels and any matrix. With three levels or more and a matrix
 that favours some levels they can rise: where B tells only whether A is its first level, publishing
 the third level as the second raises U from 0.67 to 1. They are certain where every level has the
-same p. And with |AV| the order of pairs (Result 7) is kept where it is the column of the
+same p. And with |AV| the order of pairs (Guo 2010, Result 7) is kept where it is the column of the
 consequent, b, that was randomized; with |D| where it is a: the other margin must not move.
 """
 
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ppduck.association.rr_association import known, measure_error, refuse_single_levels
@@ -30,6 +29,7 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.designs.design import DesignWords
 from ppduck.estimators import cells, count_column, count_table
 from ppduck.estimators.cells import CellCounts, CellsSpec
+from ppduck.frozen import frozen
 from ppduck.kernels import association
 from ppduck.kernels.independence import conditional
 from ppduck.query import tree as sql
@@ -67,7 +67,7 @@ RESULTS = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Law:
     """How far a measure on randomized rows bounds that of the original."""
 
@@ -86,40 +86,40 @@ _SIGNED = {
     "standardized_residual",
 }
 ALWAYS = {
-    **{name: Law(ANY, "Result 4") for name in ("chi2", "g2")},
+    **{name: Law(ANY, "Guo 2010, Result 4") for name in ("chi2", "g2")},
     **{
-        name: Law(SAME, "Result 4")
+        name: Law(SAME, "Guo 2010, Result 4")
         for name in ("mutual_information", "concentration", "uncertainty", "cramers_v", "phi", "risk_difference",
                      "piatetsky_shapiro")
     },
 }  # fmt: skip
 FROM_HALF = {
-    **{name: Law(HALF, "Result 5") for name in ("certainty", "added_value", "kappa")},
+    **{name: Law(HALF, "Guo 2010, Result 5") for name in ("certainty", "added_value", "kappa")},
     **{
-        name: Law(HALF, "Result 5", 1.0)
+        name: Law(HALF, "Guo 2010, Result 5", 1.0)
         for name in ("odds_ratio", "interest", "conviction", "collective_strength")
     },
     "standardized_residual": Law(
-        HALF, "as Result 5: |PS| falls faster than the root of the margins"
+        HALF, "as Guo 2010, Result 5: |PS| falls faster than the root of the margins"
     ),
 }
 MANY_LEVELS = {
-    **{name: Law(ANY, "Result 8") for name in ("chi2", "g2")},
-    "cramers_v": Law(SAME, "Result 8"),
+    **{name: Law(ANY, "Guo 2010, Result 8") for name in ("chi2", "g2")},
+    "cramers_v": Law(SAME, "Guo 2010, Result 8"),
     **{
-        name: Law(UNIFORM, "Result 8, narrowed")
+        name: Law(UNIFORM, "Guo 2010, Result 8, narrowed")
         for name in ("mutual_information", "concentration", "uncertainty")
     },
 }  # fmt: skip
 _SAME = "kept between pairs that were randomized by the same matrices"
 ORDER = {
     "piatetsky_shapiro": {
-        "both": f"{_SAME} (Result 6)",
-        "a": f"{_SAME} (Result 6)",
-        "b": f"{_SAME} (Result 6)",
+        "both": f"{_SAME} (Guo 2010, Result 6)",
+        "a": f"{_SAME} (Guo 2010, Result 6)",
+        "b": f"{_SAME} (Guo 2010, Result 6)",
     },
-    "risk_difference": {"a": f"{_SAME} (Result 7)"},
-    "added_value": {"b": f"{_SAME} (Result 7)"},
+    "risk_difference": {"a": f"{_SAME} (Guo 2010, Result 7)"},
+    "added_value": {"b": f"{_SAME} (Guo 2010, Result 7)"},
 }
 
 
@@ -140,7 +140,7 @@ class RrConclusionsCall(Call):
     count: str | None = count_column.COUNT
 
 
-@dataclass(frozen=True)
+@frozen
 class RrConclusionsSpec(CellsSpec):
     randomized: str
 

@@ -1,7 +1,7 @@
 """rr_rules(): association rules of the baskets before randomization, with ranges and a verdict.
 
 Support ŝ = π̂_{1…1} with a normal range (Guo 2010, Result 1); confidence ĉ = ŝ_XY/ŝ_X with a range
-about its expectation (3.4) from its variance (3.5) (Results 2 and 3), all inside [0, 1]. Candidates
+about its expectation (3.4) from its variance (3.5) (Guo 2010, Results 2 and 3), all inside [0, 1]. Candidates
 are pruned by estimates, as the source does: a set is looked at if every part of it has an estimated
 support of min_support or more, and listed if its own range reaches it; prune := 'upper' prunes by
 the upper ends of the ranges instead, so that no set is lost that could be frequent. 'frequent':
@@ -12,7 +12,6 @@ the upper ends do; 'no': they do not.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from ppduck.association import baskets
@@ -24,6 +23,7 @@ from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.estimators.cells import TBL
 from ppduck.estimators.design_source import read_release
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 from ppduck.query.answer import each_row
 
@@ -66,7 +66,7 @@ class RrRulesCall(RulesCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class RrRulesSpec(RulesSpec):
     prune: Prune
 
@@ -79,7 +79,7 @@ def plan(catalog: Catalog, call: RrRulesCall) -> sql.Expr:
     spec = RrRulesSpec(
         NAME, release.source.label, baskets.items_of(release), call.limits, call.prune
     )
-    rules = SOLVE.asked(spec, baskets.told_of("_pp_release"))
+    rules = SOLVE.in_sql(spec, baskets.told_of("_pp_release"))
     solved = sql.query([sql.named(rules, "_pp_rules")], sql.table("_pp_release"))
     statement.step("_pp_solved", solved, materialized=False)
     return statement.query(each_row("_pp_solved", "_pp_rules"))

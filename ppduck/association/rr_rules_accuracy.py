@@ -11,7 +11,6 @@ too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, quoted
 from ppduck.estimators.cells import TBL
 from ppduck.estimators.design_source import read_release
+from ppduck.frozen import frozen
 from ppduck.kernels.rules import By, Itemset, Limits, Rule, conflicts, true_values
 from ppduck.query import tree as sql
 from ppduck.query.answer import each_row
@@ -59,12 +59,12 @@ class RrRulesAccuracyCall(RulesCall):
     release: str = TBL
 
 
-@dataclass(frozen=True)
+@frozen
 class RrRulesAccuracySpec(RulesSpec):
     original: str
 
 
-@dataclass(frozen=True)
+@frozen
 class BothPatterns(BasketPatterns):
     """The patterns of the release, and those of the original."""
 
@@ -94,7 +94,7 @@ def plan(catalog: Catalog, call: RrRulesAccuracyCall) -> sql.Expr:
         NAME, release.source.label, baskets.items_of(release), call.limits, original.label
     )
     told = {f"original_{name}": value for name, value in baskets.told_of("_pp_original").items()}
-    measures = SOLVE.asked(spec, baskets.told_of("_pp_release") | told)
+    measures = SOLVE.in_sql(spec, baskets.told_of("_pp_release") | told)
     both = sql.table("_pp_original").cross(sql.table("_pp_release"))
     statement.step(
         "_pp_solved", sql.query([sql.named(measures, "_pp_measures")], both), materialized=False

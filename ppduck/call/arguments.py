@@ -109,9 +109,8 @@ def number(within: Range, why: str = "") -> Reader:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
             raise MisreadError
         try:
-            found = float(
-                value
-            )  # a decimal 0.1 is compared as the double 0.1, which a bound is too
+            # a decimal 0.1 is compared as the double 0.1, which a bound is too
+            found = float(value)
         except OverflowError:
             found = math.inf
         if found not in within:
@@ -273,7 +272,7 @@ def _value(node: exp.Expr, declared: exp.Expr | None = None) -> Any:
             if (
                 isinstance(node.this, exp.Literal)
                 and node.this.is_string
-                and not node.args["to"].is_type("text")
+                and not node.args["to"].is_type(exp.DataType.Type.TEXT)
             ):
                 raise _NotALiteralError
             return _value(node.this, node.args["to"])

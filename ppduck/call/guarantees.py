@@ -6,9 +6,10 @@ Code asks for a promise (``function.promises(Promise.MOMENTS, call)``), never fo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from ppduck.frozen import frozen
 
 
 class Promise(Enum):
@@ -40,7 +41,7 @@ def always(call: Any) -> bool:
     return True
 
 
-@dataclass(frozen=True)
+@frozen
 class Guarantee:
     """A promise in the words that users read, and the calls for which it holds."""
 
@@ -52,7 +53,7 @@ class Guarantee:
         return self.sentence
 
 
-@dataclass(frozen=True)
+@frozen
 class Loss:
     """What is not promised, and the calls that lose it."""
 

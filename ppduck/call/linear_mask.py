@@ -7,13 +7,14 @@ the moments of [S, X, V]; ``ppduck.stages`` writes the statement around it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
 
 from ppduck.call.numeric_mask import NumericMask, PerColumn
 from ppduck.errors import Faults, PpduckError
+from ppduck.frozen import frozen
 from ppduck.kernels.linear import Blocks, LinearForm, independent
 from ppduck.notes import Note
 from ppduck.values import Array
@@ -26,7 +27,7 @@ def _nothing() -> Array:
     return np.empty(0)
 
 
-@dataclass(frozen=True)
+@frozen
 class TermPlaces:
     """Which terms of S are what: the user's own, E(X|S) as a model has learnt it, and products of both with X."""
 
@@ -40,7 +41,7 @@ class TermPlaces:
         return self.own + len(self.fitted)
 
 
-@dataclass(frozen=True)
+@frozen
 class Request:
     """What a solve has to know of the call: names for messages, its arguments, and what was summed beside moments."""
 
@@ -51,15 +52,12 @@ class Request:
     features: list[str]  # the terms of S by name
     call: Any  # the mask's own class of parameters
     places: TermPlaces
-    measured: list[str] = field(
-        default_factory=list
-    )  # the features that are numbers and not levels, and conf
-    ranks: Array = field(
-        default_factory=_nothing
-    )  # sums of products of ranks, for the masks that work on ranks
-    sample: Array = field(
-        default_factory=_nothing
-    )  # some rows of the form's terms, one after the other
+    # the features that are numbers and not levels, and conf
+    measured: list[str] = field(default_factory=list)
+    # sums of products of ranks, for the masks that work on ranks
+    ranks: Array = field(default_factory=_nothing)
+    # some rows of the form's terms, one after the other
+    sample: Array = field(default_factory=_nothing)
     heavy: frozenset[int] = frozenset()  # terms of S of which a single row makes up much
     query: int = 0  # the number of the query, of which the same is said only once
 
@@ -87,19 +85,17 @@ def all_of_s(blocks: Blocks, places: TermPlaces) -> list[int]:
     return independent(blocks.ss)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class LinearMask(NumericMask):
     """A mask with a linear form: which terms it has, and how it solves for them."""
 
     solve: Callable[[Blocks, Request], LinearForm]
     reads_x: Span = "all"
     reads_v: Span = "all"
-    needs_noise: Callable[[Any], bool] = lambda call: (
-        True
-    )  # whether the solve needs the moments of V too
-    explaining: Callable[[Blocks, TermPlaces], list[int]] = (
-        all_of_s  # the terms that X is regressed on
-    )
+    # whether the solve needs the moments of V too
+    needs_noise: Callable[[Any], bool] = lambda call: True
+    # the terms that X is regressed on
+    explaining: Callable[[Blocks, TermPlaces], list[int]] = all_of_s
     # The share of values of each column that stay, beyond chance, where more is known of it than the moments tell.
     staying: Callable[[Blocks, Request, LinearForm], Array] | None = None
     # How a row that dominates X is judged: not at all, column by column (refused, or at most warned of), or in all

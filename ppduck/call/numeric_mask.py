@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ppduck.call import arguments
@@ -14,6 +13,7 @@ from ppduck.call.parameters import Call, own_parameters, parameter, parameters
 from ppduck.call.registry import Function
 from ppduck.call.roles import Roles
 from ppduck.errors import listed, near_miss, quoted
+from ppduck.frozen import frozen
 from ppduck.values import folded
 
 
@@ -60,13 +60,13 @@ AnyNumericCall = TypeVar("AnyNumericCall", bound=NumericCall)
 PerColumn = float | dict[str, float]
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class NumericMask(Function):
     """A mask of numeric columns, and what a user can read of it before it is run."""
 
     reads_s: bool = True  # whether it looks at nonconf
     # Whether a call asks for values that stay near the originals, and what to take where they stay too near.
-    asked: Callable[[Any], bool] = lambda call: False
+    stays_near: Callable[[Any], bool] = lambda call: False
     remedy: str = "fewer columns in nonconf"
 
     def permutes(self, call: Any) -> bool:

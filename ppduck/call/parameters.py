@@ -14,10 +14,11 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, TypeVar, dataclass_transform
 
 from ppduck.call.ranges import Range
+from ppduck.frozen import frozen
 
 _OF_FIELD = "parameter"
 
@@ -55,7 +56,7 @@ class Reader:
             raise NotTakenError(f"takes {self.takes}") from None
 
 
-@dataclass(frozen=True)
+@frozen
 class Parameter:
     """One parameter: its name, how its value is read, what it means, and its default as a user would write it."""
 
@@ -106,34 +107,9 @@ def written(value: Any) -> str:
     return repr(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
+@frozen
 class Call:
-    """The arguments of one call, defaults filled in.
-
-    What a dataclass would have made anew for each of many classes, while ppduck is imported, stands here once.
-    """
-
-    def __init__(self, **given: Any) -> None:
-        declared = {each.name: each.default for each in fields(self)}  # type: ignore[arg-type]
-        for name, value in (declared | given).items():
-            if name not in declared or value is dataclasses.MISSING:
-                raise TypeError(
-                    f"{type(self).__name__} has no {name}"
-                    if name in given
-                    else f"{name} is missing"
-                )
-            object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((type(self), *vars(self).values()))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+    """The arguments of one call, defaults filled in."""
 
 
 AnyCall = TypeVar("AnyCall", bound=Call)
@@ -146,28 +122,22 @@ def parameters(cls: type[AnyCall]) -> type[AnyCall]:
         declared = cls.__dict__.get(name)
         if not isinstance(declared, Parameter):
             raise TypeError(f"{cls.__name__}.{name} needs parameter(…)")
-        own = dataclasses.replace(
-            declared, name=name.removesuffix("_")
-        )  # class_, because Python keeps class
+        # class_, because Python keeps class
+        own = dataclasses.replace(declared, name=name.removesuffix("_"))
         default = dataclasses.MISSING if own.value is REQUIRED else own.value
         setattr(cls, name, field(default=default, metadata={_OF_FIELD: own}))
-    cls.__doc__ = (
-        cls.__doc__ or cls.__name__
-    )  # else one is made from the signature, which takes long
-    return dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
+    return frozen(kw_only=True)(cls)
 
 
 def parameters_of(call: type[Call]) -> tuple[Parameter, ...]:
     """The parameters of a class, in the order of a call by place."""
-    if not dataclasses.is_dataclass(call):
-        return ()
     declared = [each.metadata[_OF_FIELD] for each in fields(call)]
     return tuple(sorted((each for each in declared if each.given), key=lambda each: each.last))
 
 
 def call_of(call: type[AnyCall], values: Mapping[str, Any]) -> AnyCall:
     """A call of these values, by the names of the parameters."""
-    names = {each.metadata[_OF_FIELD].name: each.name for each in fields(call)}  # type: ignore[arg-type]
+    names = {each.metadata[_OF_FIELD].name: each.name for each in fields(call)}
     return call(**{names[name]: value for name, value in values.items()})
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 
+from ppduck.frozen import frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class Range:
     """The numbers from ``low`` to ``high``, both of them included unless said otherwise; infinity is never one."""
 

@@ -8,16 +8,26 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ppduck.call.arguments import read_arguments, read_call, read_texts
 from ppduck.call.guarantees import Guarantee, Loss, Promise
 from ppduck.call.parameters import Call, Parameter, parameters_of
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
+
+
+class Stages(Protocol):
+    """A plan whose stages another engine can run; of masks, that of ``ppduck.stages.plan``."""
+
+    def query(self) -> sql.Expr:
+        """All of it as one statement."""
+        ...
+
 
 Explain = Callable[[Any, Catalog, Any], sql.Expr]
 
@@ -25,14 +35,14 @@ Explain = Callable[[Any, Catalog, Any], sql.Expr]
 class Kind(Enum):
     """What a function is for."""
 
-    MASK = "mask"
-    ESTIMATOR = "estimator"
-    MEASURE = "measure"
-    CHECK = "check"
+    MASK = "mask"  # gives a table to release
+    ESTIMATOR = "estimator"  # gives what was there before randomization
+    MEASURE = "measure"  # gives figures
+    CHECK = "check"  # gives a verdict that a pipeline or a person acts on
     HELP = "help"
 
 
-@dataclass(frozen=True)
+@frozen
 class Result:
     """A column of what a function answers: its name, its type as DuckDB writes it, and what it means."""
 
@@ -42,7 +52,7 @@ class Result:
     when: str = ""  # in which calls it is there, where not in all
 
 
-@dataclass(frozen=True)
+@frozen
 class Function:
     """A table function: how it is called, what it plans, and what a user can read about it.
 
@@ -51,17 +61,18 @@ class Function:
 
     name: str
     takes: type[Call] | Callable[[], tuple[Parameter, ...]]  # of mask_explain, what all masks take
-    plan: Callable[[Catalog, Any], str | sql.Expr]
+    plan: Callable[[Catalog, Any], str | sql.Expr | Stages]
     summary: str
     reference: str
     kind: Kind = field(default=Kind.MEASURE, kw_only=True)
-    results: tuple[Result, ...] = field(
-        default=(), kw_only=True
-    )  # of a mask none: it gives the table's own columns
+    # of a mask none: it gives the table's own columns
+    results: tuple[Result, ...] = field(default=(), kw_only=True)
     example: str = field(default="", kw_only=True)  # a statement over the demo tables
     keeps: tuple[Guarantee, ...] = field(default=(), kw_only=True)
     loses: tuple[Loss, ...] = field(default=(), kw_only=True)
-    udfs: tuple[Udf, ...] = field(default=(), kw_only=True)  # what its plan has DuckDB call
+    udfs: tuple[Udf, ...] = field(
+        default=(), kw_only=True
+    )  # its own, that its plan has DuckDB call
     # Of a mask: what a call would do with each column, as (column_name, role, note); from itself, catalogue and call.
     explain: Explain | None = field(default=None, kw_only=True)
 
@@ -89,7 +100,7 @@ class Function:
         return f"{self.name}({', '.join(parameter.signature for parameter in self.parameters)})"
 
 
-@dataclass(frozen=True)
+@frozen
 class PlainMacro(Function):
     """A function that is a macro of ``sql/ppduck.sql``: it needs no Python but to understand ``=`` in a call."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from sqlglot import exp
 
-from ppduck.catalogue.tables import Catalog, Column, Source
+from ppduck.catalogue.source import Column, Source
+from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, PpduckError, listed, near_miss, quoted
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 from ppduck.values import folded
 
@@ -18,7 +19,7 @@ NULL = "NULL"
 MANY_LEVELS = 100  # and one that is named may have so many
 
 
-@dataclass(frozen=True)
+@frozen
 class Feature:
     """One numeric regressor: a column, or one level of a category against its first level."""
 
@@ -28,7 +29,7 @@ class Feature:
     level: str | None = None  # of a category; NULL, where it is one, is called so
 
 
-@dataclass(frozen=True)
+@frozen
 class Roles:
     """The columns of one masking call by what they do."""
 
@@ -39,12 +40,10 @@ class Roles:
     strata: tuple[str, ...]
     key: tuple[str, ...]
     drop: tuple[str, ...]
-    null_levels: frozenset[str] = (
-        frozenset()
-    )  # the columns of nonconf in which NULL is a level like others
-    left_out: tuple[
-        str, ...
-    ] = ()  # categories that are not in nonconf by default, having too many levels
+    # the columns of nonconf in which NULL is a level like others
+    null_levels: frozenset[str] = frozenset()
+    # categories that are not in nonconf by default, having too many levels
+    left_out: tuple[str, ...] = ()
 
     @property
     def nonconf(self) -> list[str]:

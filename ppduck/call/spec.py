@@ -9,15 +9,16 @@ import dataclasses
 import json
 import types
 import typing
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, lru_cache
 from typing import Any, Self
 
 from ppduck import interrupts
 from ppduck.errors import Faults, PpduckError
+from ppduck.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Spec:
     """The function that was called, the table that it names, and the connection that asks."""
 

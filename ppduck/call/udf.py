@@ -6,11 +6,11 @@ import dataclasses
 import types
 import typing
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, Protocol
 
 from ppduck.call.spec import Spec
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 from ppduck.values import Array
 
@@ -19,7 +19,7 @@ Unsigned = Annotated[int, "UBIGINT"]
 _TYPES = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bool: "BOOLEAN", Array: "DOUBLE[]"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Udf:
     """A Python function, and the types of its arguments and of its result as DuckDB writes them.
 
@@ -36,7 +36,7 @@ class Udf:
     spec: type[Spec] | None = None
     told: type[Any] | None = None
 
-    def asked(self, spec: Spec, told: dict[str, sql.Expr]) -> sql.Expr:
+    def in_sql(self, spec: Spec, told: dict[str, sql.Expr]) -> sql.Expr:
         """The call in SQL of a function that ``told_udf`` made: a field of its input for each of these."""
         wanted = told_types(self.told)  # type: ignore[arg-type]
         if set(told) != set(wanted):
@@ -53,7 +53,7 @@ def told_udf(
     SQL's types follow from the dataclass: int is BIGINT, Unsigned UBIGINT, float DOUBLE, Array DOUBLE[] as an array
     in which NULL is NaN, list[float | None] DOUBLE[] as a list.
     """
-    fields = ", ".join(f'"{each}" {type_}' for each, type_ in told_types(told).items())  # type: ignore[arg-type]
+    fields = ", ".join(f'"{each}" {type_}' for each, type_ in told_types(told).items())
     return Udf(name, call, ("VARCHAR", f"STRUCT({fields})"), gives, spec=spec, told=told)
 
 
@@ -77,11 +77,20 @@ def rows_type(results: Iterable[Typed]) -> str:
     return f"{row_type(results)}[]"
 
 
-@cache
-def told_types(told: Any) -> dict[str, str]:
+def told_types(told: type[Any]) -> dict[str, str]:
     """DuckDB's types of a dataclass, by field."""
+    return {name: _written(hint) for name, hint in told_hints(told).items()}
+
+
+def told_hints(told: type[Any]) -> dict[str, Any]:
+    """Python's types of a dataclass, by field."""
+    return _hints(told)  # type: ignore[arg-type]
+
+
+@cache
+def _hints(told: Any) -> dict[str, Any]:
     hints = typing.get_type_hints(told, include_extras=True)
-    return {each.name: _written(hints[each.name]) for each in dataclasses.fields(told)}
+    return {each.name: hints[each.name] for each in dataclasses.fields(told)}
 
 
 def _written(hint: Any) -> str:

@@ -42,10 +42,8 @@ EXPRESSIONS = {
     "list_aggr": "list_aggr(system.main.list_value(29), 'sum')",
     "len": "len('h')",
 }
-REFUSED = (
-    *EXPRESSIONS,
-    "query",
-)  # beside a macro of that name DuckDB's own does not work, whatever its schema
+# beside a macro of that name DuckDB's own does not work, whatever its schema
+REFUSED = (*EXPRESSIONS, "query")
 PROBE = f"system.main.alias(system.main.row({', '.join(EXPRESSIONS.values())}))"
 """SQL for the text of all these expressions."""
 # A macro has a body for each length of lists, and structs by the names of their fields, of which it cannot know this.

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import sqlglot
@@ -19,99 +19,23 @@ from sqlglot.errors import SqlglotError
 
 from ppduck.catalogue.reader import Reader
 from ppduck.catalogue.rehearsal import read_through
+from ppduck.catalogue.source import Column, Home, Source
 from ppduck.catalogue.trip import Trip
 from ppduck.errors import Faults, PpduckError, UnreadError, near_miss, quoted
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 from ppduck.query.whole_names import foreign
 from ppduck.values import folded
 
-_INTEGERS = {
-    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
-    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
-}  # fmt: skip
-_FRACTIONS = {"FLOAT", "DOUBLE"}
 _LOOK_AHEAD = 10_000
-_ROWS_PER_LEVEL = 3  # a text with fewer rows a level is a name, not a category
+ROWS_PER_LEVEL = 3  # a text with fewer rows a level is a name, not a category
 _SMALL_PART = 0.25
 _NOISE_COLUMNS = 5
 _MISSING = re.compile(r"Table with name \"?(?P<name>.*?)\"? does not exist!")
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column as the catalogue describes it."""
-
-    name: str
-    type: str  # empty where the planner cannot see it
-
-    @property
-    def is_integer(self) -> bool:
-        return self.type in _INTEGERS
-
-    @property
-    def is_decimal(self) -> bool:
-        return self.type.startswith("DECIMAL")
-
-    @property
-    def is_numeric(self) -> bool:
-        return self.is_integer or self.is_decimal or self.type in _FRACTIONS
-
-    @property
-    def is_boolean(self) -> bool:
-        return self.type == "BOOLEAN"
-
-    @property
-    def is_enum(self) -> bool:
-        return self.type.startswith("ENUM")
-
-    @property
-    def is_category(self) -> bool:
-        return self.type == "VARCHAR" or self.is_enum
-
-
-@dataclass(frozen=True)
-class Source:
-    """What a mask reads: SQL for a FROM clause, and what is known of it."""
-
-    label: str
-    sql: str
-    columns: tuple[Column, ...] | None  # None where the planner cannot see it
-    has_rowid: bool = False
-    repeatable: bool = True  # reading it twice in one statement gives the same rows
-    row_type: str = ""  # names and types of all columns, as DuckDB writes them
-    trouble: str = ""  # what DuckDB said when it could not be described
-
-    @cached_property
-    def by_folded_name(self) -> dict[str, Column]:
-        return {folded(column.name): column for column in self.columns or ()}
-
-    def find(self, name: str) -> Column | None:
-        """The column of that name, found as DuckDB finds it: whatever the case."""
-        return self.by_folded_name.get(folded(name))
-
-    def column(self, name: str) -> Column:
-        """The column of that name; of one that the planner cannot see, without its type."""
-        return self.find(name) or Column(name, "")
-
-
-@dataclass(frozen=True)
-class Home:
-    """Where a table or view is, and the statement that made it, if it is a view."""
-
-    database: str
-    schema: str
-    name: str
-    created: str | None
-
-    @property
-    def sql(self) -> str:
-        return ".".join(
-            sql.render(sql.name(part)) for part in (self.database, self.schema, self.name)
-        )
-
-
-@dataclass(frozen=True)
+@frozen
 class Catalog:
     """The database as one connection's planner sees it."""
 
@@ -151,7 +75,8 @@ class Catalog:
                 return source
         if name is None and not re.fullmatch(r"[^\s;()]+\.[^\s;()]+", stripped):
             raise faults.refuse(
-                f"tbl must be one table or view, a file, or a parenthesised SELECT; {stripped!r} is none of these."
+                f"a table must be named as one table or view, a file, or a parenthesised SELECT; {stripped!r} is "
+                "none of these."
             )
         # It may be a stream, which can be read once only.
         return Source(
@@ -177,7 +102,11 @@ class Catalog:
         self, source: Source, remedy: str = "name every column to use: conf := […], nonconf := […]."
     ) -> str:
         """What to say of a table that is missing here, or only invisible from here."""
-        why = f" {source.trouble}" if source.trouble else near_miss(source.label, self.tables())
+        why = (
+            f" {source.trouble.rstrip('. ')}."
+            if source.trouble
+            else near_miss(source.label, self.tables())
+        )
         return (
             f"the planner cannot see {quoted(source.label)}.{why} If it is a temporary table, a data frame or "
             f"not yet committed, {remedy}"
@@ -266,7 +195,7 @@ class Catalog:
         crowded: set[str] = set()
         if texts:
             rows, seen = self._seen(source, texts)
-            most = min(at_most, rows / _ROWS_PER_LEVEL)
+            most = min(at_most, rows / ROWS_PER_LEVEL)
             crowded = {text.name for text, count in zip(texts, seen, strict=True) if count > most}
         found = {}
         for column in columns:
@@ -290,7 +219,7 @@ class Catalog:
         """Which of these categories, all with more levels than ``above``, are categories still, and no names."""
         texts = [column for column in columns if not column.is_enum]
         rows, seen = self._seen(source, texts) if texts else (0, [])
-        most = min(at_most, rows / _ROWS_PER_LEVEL)
+        most = min(at_most, rows / ROWS_PER_LEVEL)
         names = {
             text.name
             for text, count in zip(texts, seen, strict=True)

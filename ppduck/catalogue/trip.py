@@ -1,22 +1,22 @@
-"""One trip to the database for one call: what was asked is remembered until the call is planned.
+"""One trip to the database for one statement: what was asked is remembered until its calls are planned.
 
 A view that holds a masking call is planned whenever a cursor of the planner reads it, and those plans ask the same
-questions again. All of them, however deep, share the trip of the call that a user wrote. It ends with that call, so
-that the next one sees what has changed since.
+questions again. All of them, however deep, share the trip of the statement that a user wrote. The next statement
+of its connection begins another, and sees what has changed since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ppduck.catalogue.reader import Reader
+from ppduck.frozen import frozen
 
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True)
+@frozen
 class Entry:
     """A table or view of the catalogue."""
 
@@ -55,7 +55,7 @@ class Trip:
         return found
 
     def record(self, fact: Any) -> None:
-        """What a planned call tells of itself to those who read over it."""
+        """What a planned call tells of itself to those who read over it: rr_mask its design to rr_reconstruct."""
         self._records.append(fact)
 
     def recorded_by(self, ask: Callable[[], Any]) -> tuple[Any, ...]:

@@ -7,7 +7,6 @@ import csv
 import statistics
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import TextIO
@@ -17,6 +16,7 @@ import duckdb
 from ppduck.compare.releases import BY_CHANCE, METHODS, Original
 from ppduck.compare.report import refuse_unwritable
 from ppduck.errors import PpduckError, near_miss
+from ppduck.frozen import frozen
 from ppduck.kernels import fidelity
 from ppduck.values import Array
 
@@ -39,7 +39,7 @@ PANELS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class Result:
     """A method at one l: its measures, means over its runs."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ppduck.errors import PpduckError, listed, near_miss
+from ppduck.frozen import frozen
 
 # P, B, η, c, H
 NETWORKS = {
@@ -45,7 +45,7 @@ PUBLISHED: dict[int, dict[str, tuple[float, float, float]]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class Method:
     """A mask with its parameters, as SQL behind the table and its columns."""
 

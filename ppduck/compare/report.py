@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from ppduck.compare.methods import PUBLISHED, Method
 from ppduck.compare.scoring import MEASURES, OWN, Run
 from ppduck.errors import PpduckError
+from ppduck.frozen import frozen
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -27,7 +27,7 @@ def refuse_unwritable(table: Path | None, picture: Path | None) -> None:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Mean:
     """A method's measures over its runs, for so many known columns."""
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import ppduck
-from ppduck.catalogue.tables import Column
+from ppduck.catalogue.source import Column
 from ppduck.compare.methods import Method
 from ppduck.errors import PpduckError, listed, near_miss
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 
 OWN = "DLD_own"  # linkage by distance where each table is standardised by itself; in no score
 MEASURES = ("IL", "DLD", "PLD", "ID", "DR", "score", "score_simplified", OWN)
 
 
-@dataclass(frozen=True)
+@frozen
 class Run:
     """The measures of one release, for an intruder who knows so many columns."""
 
@@ -34,9 +34,8 @@ class Table:
         if not path.is_file():
             raise PpduckError(f"there is no file {str(path)!r}.")
         self.con: Any = ppduck.connect()
-        self.con.execute(
-            "SET enable_progress_bar = false"
-        )  # the runs are told of, not each statement
+        # the runs are told of, not each statement
+        self.con.execute("SET enable_progress_bar = false")
         described = self.con.execute("DESCRIBE SELECT * FROM " + _literal_name(path)).fetchall()
         found = [Column(str(row[0]), str(row[1])) for row in described]
         numbers = [column.name for column in found if column.is_numeric]

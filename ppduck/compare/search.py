@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from ppduck.compare.methods import network
 from ppduck.compare.scoring import Run, Table
 from ppduck.errors import PpduckError
+from ppduck.frozen import frozen
 
 LEVELS: dict[str, tuple[float, ...]] = {
     "P": (8, 9, 10, 12, 13, 15, 30),
@@ -28,7 +28,7 @@ LEVELS: dict[str, tuple[float, ...]] = {
 SMALLEST = len(LEVELS["P"]) * len(LEVELS["B"])  # combinations, so that each P meets each B
 
 
-@dataclass(frozen=True)
+@frozen
 class Trial:
     """One combination, and its simplified score for each number of known columns."""
 

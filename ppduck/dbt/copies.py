@@ -16,10 +16,8 @@ from ppduck.query import tree as sql
 from ppduck.values import folded
 
 RANKED = 0.99
-EQUAL, EQUAL_IF_FEW = (
-    0.05,
-    0.9,
-)  # where equal values are rare by chance, and where a column has few of them
+# where equal values are rare by chance, and where a column has few of them
+EQUAL, EQUAL_IF_FEW = (0.05, 0.9)
 RARE = 0.01
 FEWEST = 10  # rows: ranks of fewer agree by chance
 _NUMBER = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*)", re.IGNORECASE)

@@ -19,6 +19,7 @@ import duckdb
 
 from ppduck.dbt.rules import LATER, MASK, META, Rule, read_rule
 from ppduck.errors import PpduckError, quoted
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 
 MACRO = "ppduck_mask"
@@ -35,7 +36,7 @@ def own_meta(node: Node) -> Any:
     return next((meta[META] for meta in places if meta and META in meta), None)
 
 
-@dataclass(frozen=True)
+@frozen
 class Call:
     """A call of the macro, as it was when dbt read the model."""
 

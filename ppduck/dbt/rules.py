@@ -7,7 +7,6 @@ A model says ``meta: {ppduck: {mask: egadp, conf: [x1, x2], key: id}}`` with any
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ppduck.call import arguments, registry
@@ -15,6 +14,7 @@ from ppduck.call.guarantees import Promise
 from ppduck.call.parameters import MisreadError
 from ppduck.call.registry import Function
 from ppduck.errors import Faults, listed, near_miss, quoted
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 from ppduck.values import folded
 
@@ -22,7 +22,7 @@ META, ROLE, MASK, SUFFIX = "ppduck", "role", "mask", "_mask"
 LATER = object()  # the value of an argument that is known only when the model runs
 
 
-@dataclass(frozen=True)
+@frozen
 class Rule:
     """What a model's meta asks for: a mask, and its arguments by the names of its parameters."""
 
@@ -60,9 +60,8 @@ class Rule:
         """Whether the mask promises exact means and covariances with these arguments."""
         if not isinstance(self.mask.takes, type):
             return False
-        required = {
-            p.name: None for p in self.mask.parameters if p.default is None
-        }  # may be known only later
+        # may be known only later
+        required = {p.name: None for p in self.mask.parameters if p.default is None}
         read = {
             p.name: p.read(self.given[p.name]) for p in self.mask.parameters if p.name in self.given
         }

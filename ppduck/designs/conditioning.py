@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from ppduck.errors import Faults, PpduckWarning, quoted
-from ppduck.kernels.randomized import SINGULAR, condition
+from ppduck.kernels.distortion import SINGULAR, condition
 from ppduck.values import Array
 
 WARN_ABOVE = 100.0

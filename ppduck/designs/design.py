@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -12,9 +12,11 @@ import numpy as np
 from ppduck.call import arguments
 from ppduck.call.parameters import Call, MisreadError, parameter
 from ppduck.call.ranges import Range
-from ppduck.catalogue.tables import Catalog, Column, Source
+from ppduck.catalogue.source import Column, Source
+from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, quoted
-from ppduck.kernels import randomized
+from ppduck.frozen import frozen
+from ppduck.kernels import distortion
 from ppduck.values import Array, folded
 
 MOST_LEVELS = 1000
@@ -76,7 +78,7 @@ LEVELS: Any = parameter(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class DesignWords:
     """What a call says of a design: None where it does not say."""
 
@@ -103,7 +105,7 @@ class DesignCall(Call):
         return DesignWords(self.p, self.matrix, self.levels, self.on_null == "level")
 
 
-@dataclass(frozen=True)
+@frozen
 class Attribute:
     """One column of a design. Levels are None where only the data will tell."""
 
@@ -112,9 +114,8 @@ class Attribute:
     levels: Levels | None
     p: float | None
     rows: tuple[tuple[float, ...], ...] | None = None
-    enum: tuple[str, ...] | None = (
-        None  # the labels of the column's enum in its order, if these are the levels
-    )
+    # the labels of the column's enum in its order, if these are the levels
+    enum: tuple[str, ...] | None = None
 
     @property
     def is_identity(self) -> bool:
@@ -124,7 +125,7 @@ class Attribute:
         return (
             np.array(self.rows)
             if self.rows is not None
-            else randomized.uniform(self.p or 1.0, size)
+            else distortion.uniform(self.p or 1.0, size)
         )
 
     def reordered(self, levels: Levels) -> Attribute:
@@ -152,12 +153,12 @@ class Attribute:
             return replace(ordered, p=round(ordered.p, DIGITS))
         cells = ordered.matrix(len(self.levels))
         p = round(float(np.mean(np.diag(cells))), DIGITS)
-        if np.abs(cells - randomized.uniform(p, len(cells))).max() < FINEST:
+        if np.abs(cells - distortion.uniform(p, len(cells))).max() < FINEST:
             return replace(ordered, p=p, rows=None)
         return replace(ordered, rows=tuple(map(tuple, np.round(cells, DIGITS).tolist())))
 
 
-@dataclass(frozen=True)
+@frozen
 class Design:
     """A masking call: what it masks, how, and the columns that it gives."""
 

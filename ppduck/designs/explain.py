@@ -10,7 +10,8 @@ from ppduck.call.guarantees import Promise
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs import promises
 from ppduck.designs.design import Attribute
-from ppduck.designs.mechanism import Randomization, RandomizingCall, RandomizingMask, resolve
+from ppduck.designs.randomization import Randomization, resolve
+from ppduck.designs.randomizing_mask import RandomizingCall, RandomizingMask
 from ppduck.kernels.privacy import Privacy, privacy_of
 from ppduck.query import tree as sql
 from ppduck.stages.explain import ROW, Row, noise_key, table

@@ -3,13 +3,13 @@
 Pr(S | QI) = π_{QI,S}/π_QI · Pr(QI → QI) · Pr(S → S | QI) (Guo 2010, 5.6 to 5.8), for every cell
 that occurs, every record or the maximum, under the matrices by which columns would be randomized:
 the sensitive one (RR-S), the quasi-identifiers (RR-QI) or both. ``unmasked`` is the risk without
-randomization, ``minimum`` what randomizing the same columns cannot go below (Property 1).
+randomization, ``minimum`` what randomizing the same columns cannot go below (Guo 2010, Property 1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from sqlglot import exp
@@ -34,7 +34,8 @@ from ppduck.disclosure.linking_attack import LinkingCall, LinkingCells, LinkingS
 from ppduck.errors import Faults, listed, near_miss, quoted
 from ppduck.estimators import cells, count_column
 from ppduck.estimators.cells import CellColumn, Cells
-from ppduck.kernels.randomized import uniform
+from ppduck.frozen import frozen
+from ppduck.kernels.distortion import uniform
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.query.arithmetic import products, quotient
@@ -69,7 +70,7 @@ class AttributeDisclosureCall(LinkingCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class AttributeDisclosureSpec(LinkingSpec):
     design: tuple[CellColumn, ...]  # by which the columns would be randomized
 

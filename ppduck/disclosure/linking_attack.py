@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -19,6 +19,7 @@ from ppduck.errors import Faults, quoted
 from ppduck.estimators import count_column, count_table
 from ppduck.estimators.cells import CellCounts, Cells, CellsSpec
 from ppduck.estimators.design_source import known_levels
+from ppduck.frozen import frozen
 from ppduck.kernels.disclosure import Population, population_of
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
@@ -50,7 +51,7 @@ class LinkingCall(Call):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class LinkingSpec(CellsSpec):
     qi: int  # how many of the columns, the first ones, are quasi-identifiers
     on_null: str
@@ -60,7 +61,7 @@ class LinkingSpec(CellsSpec):
         return [column.name for column in self.columns]
 
 
-@dataclass(frozen=True)
+@frozen
 class LinkingCells(CellCounts):
     """The cells, and the rows that are in none of them."""
 
@@ -102,7 +103,7 @@ def rows_without_value(counted: Cells) -> sql.Expr:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class Occurring:
     """The cells that have rows: the level of every column, the counts, and which cells they are."""
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sqlglot import exp
 
-from ppduck.association.named_cells import level_texts
 from ppduck.call import arguments
 from ppduck.call.parameters import parameter, parameters
 from ppduck.call.ranges import Range
@@ -28,9 +27,10 @@ from ppduck.disclosure import linking_attack
 from ppduck.disclosure.linking_attack import LinkingCall, LinkingCells, LinkingSpec, Occurring
 from ppduck.errors import Faults, PpduckError, quoted
 from ppduck.estimators import cells, count_column
-from ppduck.kernels import optimal
+from ppduck.frozen import frozen
+from ppduck.kernels import optimal_design
 from ppduck.kernels.disclosure import Population
-from ppduck.kernels.optimal import InfeasibleError, Problem
+from ppduck.kernels.optimal_design import InfeasibleError, Problem
 from ppduck.kernels.threads import one_thread
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
@@ -90,7 +90,7 @@ class RrOptimizeCall(LinkingCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class RrOptimizeSpec(LinkingSpec):
     tau: float | None
     limits_in: str | None  # a column of limits, in place of tau
@@ -98,7 +98,7 @@ class RrOptimizeSpec(LinkingSpec):
     quantile: float
 
 
-@dataclass(frozen=True)
+@frozen
 class LimitedCells(LinkingCells):
     """The cells, the levels as texts, and the limit of each cell where a column tells it."""
 
@@ -131,7 +131,7 @@ def plan(catalog: Catalog, call: RrOptimizeCall) -> sql.Expr:
     )
     more = {
         "missing": linking_attack.rows_without_value(counted),
-        "levels": level_texts(counted),
+        "levels": counted.level_texts(),
         "limits": limits,
     }
     return counted.solve(SOLVE, spec, more).query(each_row(cells.SOLVED, cells.ANSWER))
@@ -161,11 +161,11 @@ def solve(spec: RrOptimizeSpec, told: LimitedCells) -> list[dict[str, Any]]:
     spared = 1.0 - spec.quantile
     try:
         with one_thread():
-            found = optimal.optimum(problem, spared)
+            found = optimal_design.optimum(problem, spared)
     except InfeasibleError as infeasible:
         raise _infeasible(spec, problem, infeasible, told.levels) from None
-    beyond = optimal.beyond(problem, found)
-    if not max(beyond) <= spared + optimal.TOLERANCE:
+    beyond = optimal_design.beyond(problem, found)
+    if not max(beyond) <= spared + optimal_design.TOLERANCE:
         raise spec.refuse(
             f"no parameters were found that hold the limit ({max(beyond):.3g} of the records are beyond it); this is a "
             "failure of the search. Try another limit, or fewer columns."
@@ -247,7 +247,7 @@ def _infeasible(
     return spec.refuse(
         f"no parameters reach a risk of {float(problem.limits[which][cell]):.4g}: the group {name} "
         f"({int(problem.population.counts[group])} records) has {alone} of {sensitive}, whose "
-        f"risk is at least {infeasible.least:.4g} when randomize is '{spec.randomize}' (Property 1). You can "
+        f"risk is at least {infeasible.least:.4g} when randomize is '{spec.randomize}' (Guo 2010, Property 1). You can "
         f"{', or '.join(remedies)}."
     )
 

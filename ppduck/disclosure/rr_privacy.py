@@ -32,8 +32,8 @@ from ppduck.designs.design import (
 )
 from ppduck.errors import Faults, listed, quoted
 from ppduck.estimators.design_source import design_of
+from ppduck.kernels.distortion import uniform
 from ppduck.kernels.privacy import Privacy, privacy_of
-from ppduck.kernels.randomized import uniform
 from ppduck.query import tree as sql
 from ppduck.values import Array, folded
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from ppduck.errors import Faults
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 
 _TRUE: sql.Expr = exp.true()
 
 
-@dataclass(frozen=True)
+@frozen
 class Aggregate:
     """One answer: how many rows meet a condition, or which share they are of those that meet another."""
 

@@ -6,7 +6,6 @@ Cells travel to Python as their number in C order; levels stay in DuckDB, in the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeVar
 
@@ -24,7 +23,8 @@ from ppduck.designs.design import MOST_LEVELS, Attribute
 from ppduck.errors import Faults, quoted
 from ppduck.estimators import count_column
 from ppduck.estimators.design_source import SAME_VIEWS, Release, same_views
-from ppduck.kernels.randomized import Reconstruction, Target
+from ppduck.frozen import frozen
+from ppduck.kernels.distortion import Reconstruction, Target
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.query.arithmetic import products, remainder, whole_quotient
@@ -68,7 +68,7 @@ METHOD: Any = parameter(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class CellColumn:
     """What Python is told of a column."""
 
@@ -77,7 +77,7 @@ class CellColumn:
     matrix: tuple[tuple[float, ...], ...] | None
 
 
-@dataclass(frozen=True)
+@frozen
 class CellsSpec(Spec):
     """What Python is told of a table of cells; functions add what they are asked."""
 
@@ -85,7 +85,7 @@ class CellsSpec(Spec):
     most: int  # cells that can be worked on
 
 
-@dataclass(frozen=True)
+@frozen
 class CellCounts:
     """What SQL tells of a table: how many levels each column has, and the cells that occur."""
 
@@ -98,7 +98,7 @@ class CellCounts:
 AnySpec = TypeVar("AnySpec", bound=CellsSpec)
 
 
-@dataclass(frozen=True)
+@frozen
 class Cells:
     """Writes the statement that counts cells and hands them to a UDF."""
 
@@ -155,7 +155,7 @@ class Cells:
             "strangers": sql.call("coalesce", strangers, sql.number(0)),
             **(more or {}),
         }
-        return self._steps(udf.asked(spec, told), before)
+        return self._steps(udf.in_sql(spec, told), before)
 
     def _steps(self, answer: sql.Expr, before: sql.Statement | None) -> sql.Statement:
         statement = before or sql.Statement()
@@ -180,6 +180,11 @@ class Cells:
     def levels(self, column: int) -> sql.Expr:
         """The list of a column's levels, in ``LEVELS_STEP`` and beside the cells."""
         return sql.column(f"_pp_levels{column}")
+
+    def level_texts(self) -> sql.Expr:
+        """The levels of each column as texts, for a UDF that names them."""
+        texts = [sql.cast(self.levels(i), "VARCHAR[]") for i in range(len(self.release.columns))]
+        return sql.call("any_value", sql.array(texts, "VARCHAR[]"))
 
     def _counted(self) -> sql.Expr:
         values = self._values()

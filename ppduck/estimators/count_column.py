@@ -9,7 +9,6 @@ those that randomization is said to give on average.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
@@ -20,6 +19,7 @@ from ppduck.call.spec import Spec
 from ppduck.call.udf import told_udf
 from ppduck.designs.conditioning import warn
 from ppduck.errors import quoted
+from ppduck.frozen import frozen
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
@@ -38,14 +38,14 @@ def as_number(column: str) -> sql.Expr:
     return exp.TryCast(this=sql.column(column), to=exp.DataType.build("DOUBLE"))
 
 
-@dataclass(frozen=True)
+@frozen
 class CountSpec(Spec):
     """Which column holds the counts."""
 
     count: str
 
 
-@dataclass(frozen=True)
+@frozen
 class CountLook:
     """What a look at a column of counts finds."""
 
@@ -79,7 +79,7 @@ def check_of(spec: CountSpec, source: str, cells: str) -> sql.Expr:
         "mean": sql.call("avg", sql.cases((finite.copy(), number.copy()))),
         "cells": sql.scalar(sql.query([aggregates.rows()], sql.table(cells))),
     }
-    return sql.query([sql.named(UDF.asked(spec, look), COUNTED)], sql.source(source))
+    return sql.query([sql.named(UDF.in_sql(spec, look), COUNTED)], sql.source(source))
 
 
 def check(spec: CountSpec, look: CountLook) -> int:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ppduck.call import arguments
 from ppduck.call.parameters import parameter
 from ppduck.call.roles import resolve_columns
-from ppduck.catalogue.tables import Catalog, Source
+from ppduck.catalogue.source import Source
+from ppduck.catalogue.tables import Catalog
 from ppduck.designs.design import MOST_LEVELS, Attribute, DesignWords
 from ppduck.errors import Faults, near_miss, quoted
 from ppduck.estimators.cells import Cells, no_category
 from ppduck.estimators.design_source import Release, read_release
+from ppduck.frozen import frozen
 from ppduck.values import folded
 
 TBL: Any = parameter(
@@ -25,7 +26,7 @@ RANDOMIZED: Any = parameter(
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Table:
     """What a call asks about: its columns, and which of them are known to be randomized."""
 

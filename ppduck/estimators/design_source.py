@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ppduck.call.roles import resolve_columns
-from ppduck.catalogue.tables import Catalog, Column, Home, Source
+from ppduck.catalogue.source import Column, Home, Source
+from ppduck.catalogue.tables import Catalog
 from ppduck.designs.design import (
     Attribute,
     Design,
@@ -22,6 +23,7 @@ from ppduck.designs.design import (
 )
 from ppduck.errors import Faults, quoted
 from ppduck.estimators.lineage import Origin, UnreadableError, created_columns, named_as, origins
+from ppduck.frozen import frozen
 from ppduck.masks import pram
 from ppduck.masks import rr as rr_mask
 from ppduck.query import tree as sql
@@ -33,7 +35,7 @@ SAME_VIEWS = "_pp_same_views"  # the column of ``same_views``
 _REMEDY = "Give p := {'column': …} or matrix := {…} instead."
 
 
-@dataclass(frozen=True)
+@frozen
 class Release:
     """A source of published rows, and the design of the columns that are asked about."""
 
@@ -118,7 +120,7 @@ def design_of(function: str, catalog: Catalog, tbl: str) -> list[Attribute]:
     return attributes
 
 
-@dataclass(frozen=True)
+@frozen
 class _Lineage:
     """A source under a name that nothing can hide, where its columns come from, and the views on the way."""
 
@@ -198,7 +200,7 @@ def _only_design(catalog: Catalog, source: Source) -> Design:
     return designs[0]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Views:
     """Finds the views that a definition reads, and remembers them."""
 

@@ -9,7 +9,6 @@ too (a macro may hide behind any name), because a guess would give a biased esti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import sqlglot
@@ -17,6 +16,7 @@ from sqlglot import exp
 
 from ppduck.designs.design import Attribute, Design
 from ppduck.errors import quoted
+from ppduck.frozen import frozen
 from ppduck.values import folded
 
 
@@ -24,7 +24,7 @@ class UnreadableError(Exception):
     """A definition that is more than a plain selection; the text says what it does."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Origin:
     """A column of a view: one of the mask's, as it is; or made of others, of which some may be randomized."""
 

@@ -6,15 +6,14 @@ condition f of the question has w(v) = Σ_u f(u) W(u, v), of which DuckDB takes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
 from ppduck.estimators.answers import Aggregate, outputs
 from ppduck.estimators.design_source import SAME_VIEWS, Release, same_views
 from ppduck.estimators.question import Grouping, Question
 from ppduck.estimators.question_table import CELLS, RandomizedColumn
-from ppduck.kernels.randomized import Target
+from ppduck.frozen import frozen
+from ppduck.kernels.distortion import Target
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.query.arithmetic import products, quotient
@@ -24,7 +23,7 @@ from ppduck.values import folded
 _CELL, _ROWS, _SET, _ALL = "_pp_cell", "_pp_rows", "_pp_set", "_pp_all_rows"
 
 
-@dataclass(frozen=True)
+@frozen
 class Sums:
     """Names of the sums over the rows of a group, for one answer."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeVar
 
@@ -11,13 +10,15 @@ import numpy as np
 from sqlglot import exp
 
 from ppduck.catalogue.functions import kind_of_function
-from ppduck.catalogue.tables import Catalog, Column, Source
+from ppduck.catalogue.source import Column, Source
+from ppduck.catalogue.tables import Catalog
 from ppduck.designs.conditioning import is_invertible
 from ppduck.designs.design import MOST_LEVELS, Attribute, DesignWords
 from ppduck.errors import Faults, near_miss, quoted
 from ppduck.estimators.count_table import is_masked
 from ppduck.estimators.design_source import Release, read_release
 from ppduck.estimators.question import Question
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 from ppduck.values import Array, folded
 
@@ -28,7 +29,7 @@ CELLS = "_pp_cells"  # the step of what occurs, by what is asked of a row
 AnyValue = TypeVar("AnyValue")
 
 
-@dataclass(frozen=True)
+@frozen
 class RandomizedColumn:
     """A randomized column of the query: its levels with NULL after them, and how published ones weigh."""
 
@@ -124,7 +125,7 @@ def _double(value: float) -> sql.Expr:
     return sql.double(sql.number(float(value)))
 
 
-@dataclass(frozen=True)
+@frozen
 class CatalogNames:
     """What the catalogue says of the names in a query."""
 

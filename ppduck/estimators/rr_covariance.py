@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ppduck.call.parameters import parameters
@@ -15,7 +14,8 @@ from ppduck.estimators import cells
 from ppduck.estimators.cells import CellCounts, Cells, CellsSpec
 from ppduck.estimators.design_source import read_release
 from ppduck.estimators.rr_reconstruct import COLUMNS
-from ppduck.kernels.randomized import Target
+from ppduck.frozen import frozen
+from ppduck.kernels.distortion import Target
 from ppduck.query import tree as sql
 from ppduck.query.arithmetic import remainder, whole_quotient
 
@@ -35,7 +35,7 @@ class RrCovarianceCall(DesignCall):
     method: str = cells.METHOD
 
 
-@dataclass(frozen=True)
+@frozen
 class CovarianceSpec(CellsSpec):
     target: Target
     method: str

@@ -24,10 +24,10 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.designs.design import LEVELS, MATRIX, DesignCall, Matrix, P, Probability
 from ppduck.errors import Faults
 from ppduck.estimators import cells
-from ppduck.estimators.question import read_question
+from ppduck.estimators.question_reader import read_question
 from ppduck.estimators.question_statement import QuestionStatement
 from ppduck.estimators.question_table import NAME, CatalogNames, randomized_of, release_of
-from ppduck.kernels.randomized import Spread, Target, half_width
+from ppduck.kernels.distortion import Spread, Target, half_width
 from ppduck.query import tree as sql
 
 

@@ -1,7 +1,7 @@
 """rr_reconstruct(): the table before randomization, cell by cell, with its uncertainty.
 
 π̂ = (P_1⁻¹ ⊗ … ⊗ P_k⁻¹) λ̂ (Guo 2010, 2.2), cov(π̂) = Σ1 + Σ2 (section 3.2.2, after Chaudhuri &
-Mukerjee 1988), ranges π̂ ± z·se (Result 1). The moment estimate may leave [0, 1]; ``method := 'mle'``
+Mukerjee 1988), ranges π̂ ± z·se (Guo 2010, Result 1). The moment estimate may leave [0, 1]; ``method := 'mle'``
 then maximises the likelihood inside the simplex. Its standard errors are those of the moment
 estimate at the fitted table, which are wider than its own: ranges are cut to [0, 1] and err on the
 safe side. All ranges are Wald's, and too narrow for cells of which only a few rows were published.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,8 @@ from ppduck.errors import listed
 from ppduck.estimators import cells
 from ppduck.estimators.cells import CellCounts, Cells, CellsSpec
 from ppduck.estimators.design_source import read_release
-from ppduck.kernels.randomized import Spread, Target, half_width
+from ppduck.frozen import frozen
+from ppduck.kernels.distortion import Spread, Target, half_width
 from ppduck.query import tree as sql
 from ppduck.values import folded
 
@@ -69,7 +69,7 @@ class RrReconstructCall(DesignCall):
     method: str = cells.METHOD
 
 
-@dataclass(frozen=True)
+@frozen
 class ReconstructSpec(CellsSpec):
     confidence: float
     range: Spread

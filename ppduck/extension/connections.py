@@ -17,10 +17,12 @@ import duckdb
 from ppduck.call.registry import functions
 from ppduck.catalogue.functions import sees_function
 from ppduck.errors import PpduckError
+from ppduck.extension import macros
 from ppduck.extension.planner import INSTANCE, Planner
 from ppduck.secret import given_secret
 
-functions()  # found while ppduck is imported: to load a connection is then quick
+# found and written while ppduck is imported: to load a connection is then quick
+macros.of_functions(functions())
 
 # Kept for good: DuckDB goes on calling a UDF when the connection that registered it is gone, but does not keep its
 # Python function alive. A planner holds no connection and no data, so that a database can still be closed.
@@ -61,7 +63,7 @@ def load(
     """
     given, raw = given_secret(secret), _connection(con, "load")
     with _loading:
-        planner = _planner_of(raw)
+        planner = planner_of(raw)
         if planner is None:
             planner = Planner(given)
             # On a cursor, so that they stay when an open transaction of the caller is rolled back.
@@ -102,9 +104,8 @@ def connect(
     ...     con.sql("FROM ppduck_functions()").filter("name = 'egadp_mask'").project("name").fetchall()
     [('egadp_mask',)]
     """
-    given = given_secret(
-        secret
-    )  # before a database is opened, or made, that would then be left behind
+    # before a database is opened, or made, that would then be left behind
+    given = given_secret(secret)
     return load(duckdb.connect(str(database), **options), given)
 
 
@@ -152,7 +153,7 @@ def _in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
     return first == second
 
 
-def _planner_of(con: duckdb.DuckDBPyConnection) -> Planner | None:
+def planner_of(con: duckdb.DuckDBPyConnection) -> Planner | None:
     """Asked on a cursor, because a call that fails would abort an open transaction."""
     if not _planners:
         return None

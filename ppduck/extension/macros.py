@@ -1,8 +1,10 @@
 """The temporary macros through which SQL reaches ppduck, on each connection that is loaded.
 
-    egadp_mask(_1 := NULL, …, tbl := NULL, …)  FROM query(_pp_planned('egadp_mask', [_pp_written(_1, …), …]))
-    _pp_planned(function, texts)               ppduck_plan(function, who asks, where, texts, probe)
+    egadp_mask(_1 := NULL, …, tbl := NULL, …)  FROM query(_pp_planned(_1, 'egadp_mask', [_pp_written(_2, …), …]))
+    _pp_planned(first, function, others)       ppduck_plan(text of the first, texts, function, _pp_here('who asks'))
     _pp_written(_1 := NULL, …, _8 := NULL)     the texts of eight arguments, which are not evaluated
+    _pp_here(asking)                           who asks, database, schema, search path, integer_division, the probe,
+                                               and which statement it is
 
 The shared ones are scalar: DuckDB refuses a table macro in whose expansion it meets the same again, as in a measure of
 a view that holds a mask.
@@ -19,30 +21,31 @@ from ppduck.call import plain_macros
 from ppduck.call.registry import Function, PlainMacro
 from ppduck.catalogue import operators
 from ppduck.errors import quoted
-from ppduck.query import tree as sql
 
 PLAN = "ppduck_plan"
-PLAN_TYPES = ["VARCHAR", "VARCHAR", "VARCHAR[]", "VARCHAR[][]", "VARCHAR"]
-_PLANNED, _WRITTEN = "temp.main._pp_planned", "temp.main._pp_written"
+PLAN_TYPES = ["VARCHAR", "VARCHAR[][]", "VARCHAR", "VARCHAR[]"]
+NO_STATEMENT = str(2**64 - 1)  # what DuckDB calls a statement that it binds and does not run
+_PLANNED, _WRITTEN, _HERE = "temp.main._pp_planned", "temp.main._pp_written", "temp.main._pp_here"
 _AT_ONCE = 8  # so many texts, because DuckDB takes long to parse a call for each
 
 
 def shared(plan: str, connection: str) -> list[str]:
     """What makes the macros that those of all functions call; ``connection`` tells the planner who is asking."""
+    # The last says which statement of which transaction it is: what is planned twice in one is the same.
     # integer_division is heeded when a text is read, which the probe was long before: it cannot show it.
-    place = (
-        "system.main.current_database(), system.main.current_schema(), system.main.current_setting('search_path'), "
-        "CAST(system.main.current_setting('integer_division') AS VARCHAR)"
-    )
-    told = (
-        f"function, {sql.render(sql.text(connection))}, system.main.list_value({place}), CAST(texts AS VARCHAR[][]), "
-        f"{operators.PROBE}"
+    here = (
+        "asking, system.main.current_database(), system.main.current_schema(), "
+        "system.main.current_setting('search_path'), "
+        f"CAST(system.main.current_setting('integer_division') AS VARCHAR), {operators.PROBE}, "
+        "system.main.concat(system.main.current_query_id(), ' ', system.main.txid_current())"
     )
     places = _places(_AT_ONCE)
-    texts = ", ".join(f"system.main.alias(CASE WHEN false THEN {place} END)" for place in places)
+    texts = ", ".join(map(_text, places))
+    told = f"{_text('first')}, CAST(others AS VARCHAR[][]), function, {_HERE}('{connection}')"
     return [
         f"CREATE OR REPLACE TEMP MACRO {_WRITTEN}({_optional(places)}) AS system.main.list_value({texts})",
-        f"CREATE OR REPLACE TEMP MACRO {_PLANNED}(function, texts) AS system.main.{plan}({told})",
+        f"CREATE OR REPLACE TEMP MACRO {_HERE}(asking) AS system.main.list_value({here})",
+        f"CREATE OR REPLACE TEMP MACRO {_PLANNED}(first, function, others) AS system.main.{plan}({told})",
     ]
 
 
@@ -63,12 +66,19 @@ def _planned(function: Function) -> str:
     # argument without a name: such ones have places of their own, or they would take that of one that := names.
     names = [quoted(parameter.name) for parameter in function.parameters]
     names = _places(len(names)) + names
-    parts = [names[first : first + _AT_ONCE] for first in range(0, len(names), _AT_ONCE)]
-    texts = ", ".join(f"{_WRITTEN}({', '.join(part)})" for part in parts)
+    parts = [names[place : place + _AT_ONCE] for place in range(1, len(names), _AT_ONCE)]
+    others = ", ".join(f"{_WRITTEN}({', '.join(part)})" for part in parts)
+    # When a macro is made, DuckDB binds no further than to the first of its parameters: that one stands in front.
+    told = f"{names[0] if names else 'NULL'}, '{function.name}', system.main.list_value({others})"
     return (
         f"CREATE OR REPLACE TEMP MACRO {function.name}({_optional(names)}) AS TABLE "
-        f"FROM system.main.query({_PLANNED}('{function.name}', system.main.list_value({texts})))"
+        f"FROM system.main.query({_PLANNED}({told}))"
     )
+
+
+def _text(argument: str) -> str:
+    """SQL for what is written in the place of an argument, which is never evaluated."""
+    return f"system.main.alias(CASE WHEN false THEN {argument} END)"
 
 
 def _places(count: int) -> list[str]:

@@ -14,8 +14,8 @@ import duckdb
 
 from ppduck import interrupts, libraries
 from ppduck.call import plain_macros
-from ppduck.call.registry import Function, function_named, functions, udfs
-from ppduck.call.udf import Noise
+from ppduck.call.registry import Function, Stages, function_named, functions, udfs
+from ppduck.call.udf import Noise, Udf, told_types
 from ppduck.catalogue.operators import Syntax, refuse_macros
 from ppduck.catalogue.tables import Catalog
 from ppduck.catalogue.trip import Trip
@@ -45,6 +45,8 @@ class Planner:
         self._registered: list[Callable[..., Any]] = []
         self._udfs: set[str] = set()
         self._functions = {function.name for function in functions()}
+        # The trip of the last statement of each connection.
+        self._trips: dict[str, tuple[str, Trip]] = {}
         # Who asked, and the cursor that reads for it.
         self._reading: list[tuple[str, weakref.ref[duckdb.DuckDBPyConnection]]] = []
         self._thread = threading.local()
@@ -69,8 +71,9 @@ class Planner:
         name = known or secrets.token_hex(4)
         if known is None:
             self._connections[name] = weakref.ref(con)
-            finalizer: Any = weakref.finalize(con, self._connections.pop, name, None)
-            finalizer.atexit = False
+            for kept in (self._connections, self._trips):
+                finalizer: Any = weakref.finalize(con, kept.pop, name, None)
+                finalizer.atexit = False
         shared = macros.shared(self.udf(macros.PLAN), name) if known is None or only is None else []
         wanted = macros.of_functions(functions() if only is None else [only])
         self._thread.teaching = True
@@ -84,14 +87,23 @@ class Planner:
 
     def register(self, con: duckdb.DuckDBPyConnection) -> None:
         """Registers the UDFs, once for a database."""
-        type_ = functools.cache(con.sqltype)  # DuckDB parses each, and there are few
-        add = functools.partial(self._add, con, type_)
-        add(INSTANCE, INSTANCE, lambda: self.token, [], "VARCHAR")
-        add(macros.PLAN, self.udf(macros.PLAN), self.plan, macros.PLAN_TYPES, "VARCHAR")
+        type_: Any = functools.cache(con.sqltype)  # DuckDB parses each, and there are few
+
+        def takes(udf: Udf) -> list[Any]:
+            if udf.told is None:
+                return [type_(each) for each in udf.takes]
+            # a struct is put together in less time than it is parsed in
+            own = {name: type_(each) for name, each in told_types(udf.told).items()}
+            return [type_(udf.takes[0]), con.struct_type(own)]
+
+        text, plan_takes = type_("VARCHAR"), [type_(each) for each in macros.PLAN_TYPES]
+        add = functools.partial(self._add, con)
+        add(INSTANCE, INSTANCE, lambda: self.token, [], text)
+        add(macros.PLAN, self.udf(macros.PLAN), self.plan, plan_takes, text)
         for udf in udfs():
             noise = functools.partial(self._noise_of, udf.noise)
             function = callable_by_duckdb(udf, self._speaker, noise)
-            add(udf.name, self.udf(udf.name), function, udf.takes, udf.gives, type="arrow")
+            add(udf.name, self.udf(udf.name), function, takes(udf), type_(udf.gives), type="arrow")
 
     def udf(self, name: str) -> str:
         """What a UDF is called in this database. Nobody can have planted a macro of that name in its file."""
@@ -106,28 +118,43 @@ class Planner:
         taught = own in self._functions or own.startswith(plain_macros.OWN)
         return f"temp.main.{own}" if taught else f"system.main.{own}"
 
-    def plan(
-        self, name: str, asking: str, place: list[str], parts: list[list[str | None]], probed: str
-    ) -> str:
+    def written(self, planned: str | sql.Expr | Stages, *, integer_division: bool = False) -> str:
+        """What was planned, as text, with the names that functions have in this database."""
+        if not isinstance(planned, (str, sql.Expr)):
+            planned = planned.query()
+        text = planned if isinstance(planned, str) else sql.render(planned)
+        return qualified(text, self._home, integer_division=integer_division)
+
+    def plan(self, first: str, others: list[list[str | None]], name: str, here: list[str]) -> str:
         """The statement for a call, from the texts of its arguments."""
         if getattr(self._thread, "teaching", False):
             return "SELECT NULL"  # DuckDB 1.4 binds the body of a macro when it is made
         function = function_named(name)
-        texts = [text for part in parts for text in part][: 2 * len(function.parameters)]
-        with self._trip() as trip:
-            question = ("plan", name, asking, *place, *texts, probed)
-            return trip.once(
-                question, lambda: self._planned(trip, function, asking, place, texts, probed)
-            )
+        texts = [first, *(text for part in others for text in part)]
+        texts = texts[
+            : 2 * len(function.parameters)
+        ]  # a place and a name each; what follows fills up eight
+        asking, *here, statement = here  # in the order of macros.shared
+        with self._trip(asking, statement) as trip:
+            question = ("plan", name, asking, *here, *texts)
+            return trip.once(question, lambda: self._planned(trip, function, asking, here, texts))
 
     @contextlib.contextmanager
-    def _trip(self) -> Iterator[Trip]:
-        """The trip of the call that this thread plans, which those that it meets on the way go on."""
+    def _trip(self, asking: str, statement: str) -> Iterator[Trip]:
+        """The trip of the call that this thread plans, which those that it meets on the way go on.
+
+        A view that is named several times in one statement, as a release that is read again, is planned for each name:
+        those calls go on the trip of the first.
+        """
         under_way: Trip | None = getattr(self._thread, "trip", None)
         if under_way is not None:
             yield under_way
             return
-        self._thread.trip = Trip()
+        last, trip = self._trips.get(asking, ("", Trip()))
+        if last != statement or statement.startswith(macros.NO_STATEMENT):
+            trip = Trip()
+        self._trips[asking] = (statement, trip)
+        self._thread.trip = trip
         try:
             yield self._thread.trip
         finally:
@@ -138,15 +165,14 @@ class Planner:
         trip: Trip,
         function: Function,
         asking: str,
-        place: list[str],
+        here: list[str],
         texts: list[str | None],
-        probed: str,
     ) -> str:
         cursor = self._cursor(asking)
         reading = (asking, weakref.ref(cursor))
         self._reading.append(reading)
         try:
-            database, schema, search_path, divides_whole = place
+            database, schema, search_path, divides_whole, probed = here
             move(cursor, database, schema, search_path)
             where = (database, schema, search_path or f"{database}.{schema}")
             reader = PlanningCursor(cursor, self.teach, self._home)
@@ -155,8 +181,7 @@ class Planner:
             catalog = Catalog(reader, trip, where)
             with interrupts.planning_for(asking):
                 planned = function.plan(catalog, function.read(texts, catalog))
-                text = planned if isinstance(planned, str) else sql.render(planned)
-                return qualified(text, self._home, integer_division=divides_whole == "true")
+                return self.written(planned, integer_division=divides_whole == "true")
         except UnreadError as error:
             raise PpduckError(f"{function.name}: {error}") from None
         finally:
@@ -195,18 +220,16 @@ class Planner:
     def _add(
         self,
         con: duckdb.DuckDBPyConnection,
-        type_: Callable[[str], Any],
         name: str,
         whole_name: str,
         function: Callable[..., Any],
-        takes: Sequence[str],
-        gives: str,
+        takes: Sequence[Any],
+        gives: Any,
         **options: str,
     ) -> None:
         self._registered.append(function)
         self._udfs.add(name)
-        create: Any = (
-            con.create_function
-        )  # its stubs know the types and options only as enumerations
+        # its stubs know the types and options only as enumerations
+        create: Any = con.create_function
         options = {"null_handling": "special"} | options
-        create(whole_name, function, [type_(each) for each in takes], type_(gives), **options)
+        create(whole_name, function, list(takes), gives, **options)

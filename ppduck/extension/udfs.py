@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import typing
@@ -13,7 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ppduck import interrupts
-from ppduck.call.udf import Udf
+from ppduck.call.udf import Udf, told_hints
 from ppduck.kernels.noise import KeyedNoise
 from ppduck.notes import Speaker
 from ppduck.values import Array
@@ -44,8 +43,7 @@ def _told(udf: Udf, speaker: Speaker) -> Callable[..., pa.Array]:
     spec, told = udf.spec, udf.told
     assert spec is not None
     assert told is not None
-    hints = typing.get_type_hints(told)
-    as_arrays = {each.name: _is_array(hints[each.name]) for each in dataclasses.fields(told)}
+    as_arrays = {name: _is_array(hint) for name, hint in told_hints(told).items()}
 
     def rows(texts: Any, structs: Any) -> pa.Array:
         found = []
@@ -60,6 +58,7 @@ def _told(udf: Udf, speaker: Speaker) -> Callable[..., pa.Array]:
                 found.append(udf.call(spec.read(text.as_py()), told(*values)))
         return pa.array(found, type=arrow_type(udf.gives))
 
+    rows.__signature__ = _signature(2)  # type: ignore[attr-defined]
     return rows
 
 
@@ -77,10 +76,15 @@ def _counted(function: Callable[..., Any], size: int) -> Callable[..., Any]:
     def counted(*columns: Any) -> Any:
         return function(*columns)
 
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    names = [inspect.Parameter(f"c{i}", kind) for i in range(size)]
-    counted.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
+    counted.__signature__ = _signature(size)  # type: ignore[attr-defined]
     return counted
+
+
+@functools.cache
+def _signature(size: int) -> inspect.Signature:
+    """Of so many parameters. DuckDB asks each function for one, and to find it out takes longer."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(f"c{i}", kind) for i in range(size)])
 
 
 @functools.cache

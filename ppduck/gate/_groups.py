@@ -8,27 +8,17 @@ each of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
+from ppduck.frozen import frozen
 from ppduck.masks.groups import GROUP_ID
 from ppduck.pairs.columns import Compared
-from ppduck.pairs.rows import SHARED, named
+from ppduck.pairs.rows import SHARED
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
-GROUP_RISK, UNGENERALISED, ATTRIBUTE_RISK = "group_risk", "ungeneralised", "attribute_risk"
-MEANINGS = {
-    GROUP_RISK: "1 by the rows of the smallest group that shares all generalised values and categories of conf; lower "
-    "is safer",
-    UNGENERALISED: "share of a generalised column's values that are the originals, as text; lower is safer",
-    ATTRIBUTE_RISK: "largest share of a group's rows that have the same value of a conf column; lower is safer",
-}
-# Mondrian leaves a value as it is that enough rows share; where most are left so, nothing was generalised.
-LIMITS = {GROUP_RISK: 1 / 3, UNGENERALISED: 0.5, ATTRIBUTE_RISK: 0.5}
 
-
-@dataclass(frozen=True)
+@frozen
 class Hidden:
     """The conf columns of a call that are hidden in groups: their places among what the pairs carry along."""
 
@@ -42,22 +32,9 @@ class Hidden:
 
     @property
     def rules(self) -> list[str]:
-        asked = {
-            GROUP_RISK: self.generalised,
-            UNGENERALISED: self.generalised,
-            ATTRIBUTE_RISK: self.anatomized,
-        }
-        return [rule for rule, columns in asked.items() if columns]
+        return [name for name, rule in RULES.items() if rule.of(self)]
 
-    def value(self, rule: str) -> sql.Expr:
-        """A SELECT of one number as ``value``; NULL where there are no rows, or where one of a pair is NULL."""
-        return {
-            GROUP_RISK: self._group_risk,
-            UNGENERALISED: self._ungeneralised,
-            ATTRIBUTE_RISK: self._attribute_risk,
-        }[rule]()
-
-    def _group_risk(self) -> sql.Expr:
+    def group_risk(self) -> sql.Expr:
         """Categories of conf, too, make a group smaller."""
         group = [_after(place) for place in self.generalised.values()]
         group += [sql.column(f"_pp_b{j}") for j in range(len(self.columns.categories))]
@@ -67,7 +44,7 @@ class Hidden:
         risk = sql.double(sql.number(1.0)) / sql.call("min", sql.column("_pp_size"))
         return sql.query([sql.named(risk, "value")], sql.derived(sizes, "_pp_sizes"))
 
-    def _ungeneralised(self) -> sql.Expr:
+    def ungeneralised(self) -> sql.Expr:
         shares = []
         for place in self.generalised.values():
             before, after = _before(place), _after(place)
@@ -80,25 +57,60 @@ class Hidden:
         largest = sql.call("greatest", *(share.copy() for share in shares))
         return sql.query([sql.named(sql.cases((known, largest)), "value")], sql.table(SHARED))
 
-    def _attribute_risk(self) -> sql.Expr:
+    def attribute_risk(self) -> sql.Expr:
         largest = []
         for place in self.anatomized.values():
             value, group, size = _before(place), _after(place), sql.column("_pp_size")
             counted = {"_pp_group": group, "_pp_value": value, "_pp_size": aggregates.rows()}
             sizes = sql.derived(
-                sql.query(named(counted), sql.table(SHARED), group=[group, value]), "_pp_sizes"
+                sql.query(sql.columns(counted), sql.table(SHARED), group=[group, value]),
+                "_pp_sizes",
             )
             shares = {
                 "_pp_share": sql.call("max", size) / sql.call("sum", size.copy()),
                 "_pp_known": sql.call("count", sql.column("_pp_value")).eq(aggregates.rows()),
             }
-            largest.append(sql.query(named(shares), sizes, group=[sql.column("_pp_group")]))
+            largest.append(sql.query(sql.columns(shares), sizes, group=[sql.column("_pp_group")]))
         known, share = (
             sql.call("bool_and", sql.column("_pp_known")),
             sql.call("max", sql.column("_pp_share")),
         )
         every = sql.derived(sql.union_all(largest), "_pp_shares")
         return sql.query([sql.named(sql.cases((known, share)), "value")], every)
+
+
+@frozen
+class GroupRule:
+    """A figure of the columns that are hidden in one way."""
+
+    of: Callable[[Hidden], Mapping[str, int]]
+    value: Callable[[Hidden], sql.Expr]
+    """A SELECT of one number as ``value``; NULL where there are no rows, or where one of a pair is NULL."""
+    limit: float
+    meaning: str
+
+
+RULES = {
+    "group_risk": GroupRule(
+        lambda hidden: hidden.generalised,
+        Hidden.group_risk,
+        1 / 3,
+        "1 by the rows of the smallest group that shares all generalised values and categories of conf; lower is safer",
+    ),
+    # Mondrian leaves a value as it is that enough rows share; where most are left so, nothing was generalised.
+    "ungeneralised": GroupRule(
+        lambda hidden: hidden.generalised,
+        Hidden.ungeneralised,
+        0.5,
+        "share of a generalised column's values that are the originals, as text; lower is safer",
+    ),
+    "attribute_risk": GroupRule(
+        lambda hidden: hidden.anatomized,
+        Hidden.attribute_risk,
+        0.5,
+        "largest share of a group's rows that have the same value of a conf column; lower is safer",
+    ),
+}
 
 
 def hidden_in(columns: Compared, conf: Sequence[str]) -> Hidden:

@@ -11,7 +11,6 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.errors import quoted
 from ppduck.gate import release_check
 from ppduck.gate.release_check import RESULTS, ReleaseCheckCall
-from ppduck.pairs.rows import named
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
@@ -35,7 +34,7 @@ def plan(catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
         "_pp_failed": sql.only(sql.call("string_agg", _failure(), sql.text("; ")), failed),
     }
     statement.step(
-        "_pp_judged", sql.query(named(judged), sql.table("_pp_found")), materialized=False
+        "_pp_judged", sql.query(sql.columns(judged), sql.table("_pp_found")), materialized=False
     )
     asked, kept = sql.column("_pp_asked"), sql.column("_pp_kept")
     all_kept = (asked > sql.number(0)) & kept.eq(asked)

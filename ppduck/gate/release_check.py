@@ -40,7 +40,8 @@ from ppduck.gate.rules import (
 from ppduck.kernels.prediction import ROUNDING
 from ppduck.pairs.columns import KEY, NONCONF, Compared, ReleaseCall
 from ppduck.pairs.measure import Measure
-from ppduck.pairs.rows import CHECK, COUNT, MATCH, PIECE, PIECES, Pairs, named
+from ppduck.pairs.one_to_one import CHECK, MATCH
+from ppduck.pairs.rows import COUNT, PIECE, PIECES, Pairs
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.values import folded
@@ -82,7 +83,7 @@ class ReleaseCheckCall(ReleaseCall):
     nonconf: Sequence[str] | None = NONCONF
     limits: dict[str, Any] | None = parameter(
         _limits,
-        f"rules and the largest values they allow: {', '.join([*RULES, LEFT_OUT, *_groups.LIMITS])}; NULL for "
+        f"rules and the largest values they allow: {', '.join([*RULES, LEFT_OUT, *_groups.RULES])}; NULL for "
         f"{', '.join(name for name, rule in RULES.items() if rule.chance)} is what chance allows",
         None,
     )
@@ -96,10 +97,10 @@ def checked(name: str, catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
     """A SELECT of the rules, for a function of this name."""
     columns = Compared(name, catalog, call)
     hidden = _groups.hidden_in(columns, call.conf)
-    apart = {folded(name) for name in hidden.names}
-    seen = [name for name in call.conf if folded(name) not in apart]
+    hidden_names = {folded(name) for name in hidden.names}
+    seen = [name for name in call.conf if folded(name) not in hidden_names]
     statement = sql.Statement()
-    if apart and not seen:
+    if hidden_names and not seen:
         limits = _read(columns.faults, call.limits or {})
         columns.faults.raise_if_any()
         Pairs(columns).share(statement)
@@ -112,14 +113,17 @@ def checked(name: str, catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
     columns.faults.raise_if_any()
     Pairs(columns).share(statement)
     rows = [_left_out(limits)]
+    steps = {rule: RULES[rule].step for rule in functions}
     for rule, function in functions.items():
-        how = RULES[rule]
-        step = "_".join(["_pp", function.name, how.of, *how.more.values()])
-        if not statement.has(step):  # two rules may be figures of one function
-            statement.step(
-                step, _figures(statement, columns, call, how, function), materialized=True
-            )
-        rows.append(_row(list(limits).index(rule), rule, limits[rule], step))
+        step, how = steps[rule], RULES[rule]
+        found = sql.table(step)
+        if not statement.has(step):
+            figures = _figures(statement, columns, call, how, function)
+            if list(steps.values()).count(step) > 1:  # two rules may be figures of one function
+                statement.step(step, figures, materialized=True)
+            else:
+                found = sql.derived(figures, step)
+        rows.append(_row(list(limits).index(rule), rule, limits[rule], found))
     return _judged(statement, [*rows, *_hidden_rows(hidden, limits)])
 
 
@@ -130,7 +134,7 @@ def _figures(
     how: Rule,
     function: Function,
 ) -> sql.Expr:
-    """The rows of a function, over the pairs that all of them share; of one that matches none, by itself."""
+    """The rows of a function, over the pairs that all of them share; of one that takes no key, by itself."""
     numbers = columns.numbers if how.of != "categories" else []
     categories = columns.categories if how.of != "numbers" else []
     told = {"original": call.original, "release": call.release, "key": call.key, **how.more}
@@ -140,7 +144,7 @@ def _figures(
     asked = function.takes(**{name: value for name, value in told.items() if name in known})
     if not isinstance(function, Measure):
         planned = function.plan(columns.catalog, asked)
-        assert not isinstance(planned, str)
+        assert isinstance(planned, sql.Expr)
         return planned
     features = columns.features if _uses_nonconf(function) else []
     own = columns.part(function.name, numbers=numbers, categories=categories, features=features)
@@ -155,12 +159,11 @@ def _hidden_rows(hidden: _groups.Hidden, limits: dict[str, Limit]) -> list[sql.E
     """The rules of columns that are hidden in groups, which are asked whatever else is."""
     rows = []
     for place, rule in enumerate(hidden.rules, start=len(RULES) + 1):
-        limit = limits.get(rule, Limit(_groups.LIMITS[rule])).allows(None)
-        columns = _columns(place, rule, limit, sql.column("value"), _groups.MEANINGS[rule])
+        how = _groups.RULES[rule]
+        limit = limits.get(rule, Limit(how.limit)).allows(None)
+        columns = _columns(place, rule, limit, sql.column("value"), how.meaning)
         rows.append(
-            sql.query(
-                columns, sql.derived(hidden.value(rule), "_pp_hidden").cross(sql.table(CHECK))
-            )
+            sql.query(columns, sql.derived(how.value(hidden), "_pp_hidden").cross(sql.table(CHECK)))
         )
     return rows
 
@@ -170,7 +173,7 @@ def _judged(statement: sql.Statement, rows: list[sql.Expr]) -> sql.Expr:
     passed = {"passed": sql.call("coalesce", sql.column("value") <= most, exp.false())}
     columns = {result.name: passed.get(result.name, sql.column(result.name)) for result in RESULTS}
     every = sql.derived(sql.union_all(rows), "_pp_rules")
-    return statement.query(sql.query(named(columns), every, order=[sql.column("_pp_place")]))
+    return statement.query(sql.query(sql.columns(columns), every, order=[sql.column("_pp_place")]))
 
 
 def _asked(columns: Compared, given: dict[str, Any] | None) -> dict[str, Limit]:
@@ -192,7 +195,7 @@ def _read(faults: Faults, given: dict[str, Any]) -> dict[str, Limit]:
     limits: dict[str, Limit] = {}
     for name, limit in given.items():
         rule = RULES.get(name)
-        known = [*RULES, LEFT_OUT, *_groups.LIMITS]
+        known = [*RULES, LEFT_OUT, *_groups.RULES]
         if name not in known:
             faults.add(
                 f"limits names rule {quoted(name)}, which does not exist.{near_miss(name, known)} "
@@ -230,7 +233,7 @@ def _left_out(limits: dict[str, Limit]) -> sql.Expr:
     )
 
 
-def _row(place: int, rule: str, limit: Limit, step: str) -> sql.Expr:
+def _row(place: int, rule: str, limit: Limit, figures: sql.Rows) -> sql.Expr:
     """The figure of a rule that exceeds its limit most; NULL where one of those it is chosen from has none."""
     how = RULES[rule]
     value, allowed = how.value, limit.allows(how.chance)
@@ -242,13 +245,13 @@ def _row(place: int, rule: str, limit: Limit, step: str) -> sql.Expr:
     most = sql.call("coalesce", farthest(allowed), sql.call("max", allowed.copy()))
     columns = _columns(place, rule, most, sql.cases((every, farthest(value))), how.described)
     where = None if how.where is None else sql.column(how.where[0]).eq(sql.text(how.where[1]))
-    return sql.query(columns, sql.table(step), where=where)
+    return sql.query(columns, figures, where=where)
 
 
 def _columns(
     place: int, rule: str, limit: sql.Expr, value: sql.Expr, meaning: str
 ) -> list[sql.Expr]:
-    return named(
+    return sql.columns(
         {
             "_pp_place": sql.number(place),
             "rule": sql.text(rule),

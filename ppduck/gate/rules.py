@@ -4,43 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ppduck.call import arguments
 from ppduck.call.parameters import Reader
 from ppduck.call.ranges import Range
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 
 OF_SHARES = arguments.number(Range(0, 1), ", a share and no percentage")
 OF_ANY = arguments.number(Range(0))
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A figure of one function's rows: their largest ``value`` among those that satisfy ``where``."""
-
-    function: str
-    value: sql.Expr
-    meaning: str
-    where: tuple[str, str] | None = None  # a column of theirs, and what it must be
-    more: Mapping[str, str] = field(default_factory=dict)
-    chance: sql.Expr | None = None  # what the function itself allows, where it knows
-    of: str = (
-        "numbers"  # which columns of conf it is of: all of them, the numbers, or the categories
-    )
-    most: float = 1.0  # the largest limit that makes sense: 1 for a share
-
-    @property
-    def limits(self) -> Reader:
-        return OF_SHARES if self.most == 1 else OF_ANY
-
-    @property
-    def described(self) -> str:
-        asked = "".join(f", {name} := {value!r}" for name, value in self.more.items())
-        return f"{self.meaning} ({self.function}{asked}); lower is {'better' if self.most > 1 else 'safer'}"
-
-
-@dataclass(frozen=True)
+@frozen
 class Limit:
     """The largest value that a rule allows: a number, or what chance makes, or the larger of both."""
 
@@ -56,15 +32,46 @@ class Limit:
         return chance.copy() if own is None else sql.call("greatest", own, chance.copy())
 
 
-def _linkage(method: str, meaning: str) -> Rule:
-    return Rule(
-        "record_linkage", sql.column("linked_share"), meaning, more={"method": method}, of="all"
-    )
+@frozen
+class Rule:
+    """A figure of one function's rows: their largest ``value`` among those that satisfy ``where``."""
+
+    function: str
+    value: sql.Expr
+    meaning: str
+    where: tuple[str, str] | None = None  # a column of theirs, and what it must be
+    more: Mapping[str, str] = field(default_factory=dict)  # arguments of the function
+    chance: sql.Expr | None = None  # what the function itself allows, where it knows
+    # which columns of conf it is of: all of them, the numbers, or the categories
+    of: str = "numbers"
+    most: float = 1.0  # the largest limit that makes sense: 1 for a share
+    # its limit where a call names none; None where it is asked only by name
+    default: Limit | None = None
+    reads_again: bool = False  # by default only of a release that may change from read to read
+
+    @property
+    def step(self) -> str:
+        """What the rows of the function are called in the gate's statement: once for all rules that are of them."""
+        return "_".join(["_pp", self.function, self.of, *self.more.values()])
+
+    @property
+    def limits(self) -> Reader:
+        return OF_SHARES if self.most == 1 else OF_ANY
+
+    @property
+    def described(self) -> str:
+        asked = "".join(f", {name} := {value!r}" for name, value in self.more.items())
+        return f"{self.meaning} ({self.function}{asked}); lower is {'better' if self.most > 1 else 'safer'}"
+
+
+def _linkage(meaning: str, default: Limit | None = None, **more: str) -> Rule:
+    linked = sql.column("linked_share")
+    return Rule("record_linkage", linked, meaning, more=more, of="all", default=default)
 
 
 # What dealing out masked values at random gives, and how far two such shares may differ once in a thousand times.
 _CHANCE_SHARE = sql.column("chance_share")
-NEAR_BY_CHANCE = _CHANCE_SHARE + sql.number(4.37) * sql.call(
+NEAR_BY_CHANCE = _CHANCE_SHARE + sql.number(math.sqrt(2) * 3.09) * sql.call(
     "sqrt", _CHANCE_SHARE * (sql.number(1) - _CHANCE_SHARE) / sql.column("rows")
 )
 TOLERANCE, VALUE, SHARE = sql.column("tolerance"), sql.column("value"), sql.column("share")
@@ -73,17 +80,11 @@ NEAREST = "share of masked records whose own original is nearest to them"
 # A release that keeps a curve of nonconf tells what nonconf tells anyway, though not by a line.
 CURVE = {"model": "curve"}
 RULES = {
-    "linkage": _linkage("distance", f"{NEAREST}, standardised"),
-    "linkage_own": Rule(
-        "record_linkage",
-        sql.column("linked_share"),
-        f"{NEAREST}, each table standardised by itself",
-        more={"standardise": "own"},
-        of="all",
-    ),
-    "mahalanobis": _linkage("mahalanobis", f"{NEAREST} by Mahalanobis distance"),
+    "linkage": _linkage(f"{NEAREST}, standardised", Limit(0.05), method="distance"),
+    "linkage_own": _linkage(f"{NEAREST}, each table standardised by itself", standardise="own"),
+    "mahalanobis": _linkage(f"{NEAREST} by Mahalanobis distance", method="mahalanobis"),
     "probabilistic": _linkage(
-        "probabilistic", "share of masked records that are most likely their own original's"
+        "share of masked records that are most likely their own original's", method="probabilistic"
     ),
     "cc_gain": Rule(
         "canonical_security",
@@ -92,6 +93,7 @@ RULES = {
         ("measure", "cc_gain"),
         more=CURVE,
         chance=TOLERANCE,
+        default=Limit(None),
     ),
     "cc_excess": Rule(
         "canonical_security",
@@ -115,6 +117,7 @@ RULES = {
         "R² of a conf column that the release adds to nonconf, the largest",
         more=CURVE,
         chance=TOLERANCE,
+        default=Limit(0.01, or_chance=True),
     ),
     "r2_gain_kernel": Rule(
         "value_disclosure",
@@ -134,6 +137,7 @@ RULES = {
         "share of a conf column's values within rank windows around the masked ones, the largest",
         ("kind", "rank"),
         chance=NEAR_BY_CHANCE,
+        default=Limit(0.5, or_chance=True),
     ),
     "agreement": Rule(
         "interval_disclosure",
@@ -147,11 +151,14 @@ RULES = {
         sql.column("excess"),
         "share of a conf column's values that are as they were, beyond what chance makes equal, the largest",
         chance=TOLERANCE,
+        default=Limit(0.01, or_chance=True),
     ),
     "averaging": Rule(
         "averaging_attack",
         sql.column("gain"),
         "R² of a conf column that the mean of ten reads adds to one, the largest",
+        default=Limit(0.0),
+        reads_again=True,
     ),
     "information_loss": Rule(
         "information_loss",
@@ -181,10 +188,8 @@ LEFT_OUT_MEANING = (
     "NULL; fill or drop them on both sides, or allow so many: limits := {'left_out': …}"
 )
 DEFAULTS = {
-    "linkage": Limit(0.05),
-    "cc_gain": Limit(None),
-    "r2_gain": Limit(0.01, or_chance=True),
-    "interval": Limit(0.5, or_chance=True),
-    "unchanged": Limit(0.01, or_chance=True),
+    name: rule.default for name, rule in RULES.items() if rule.default and not rule.reads_again
 }
-IF_READ_AGAIN = {"averaging": Limit(0.0)}
+IF_READ_AGAIN = {
+    name: rule.default for name, rule in RULES.items() if rule.default and rule.reads_again
+}

@@ -1,4 +1,4 @@
-"""assert_release(): lets a release pass that keeps every rule of release_check, and stops a pipeline at any other."""
+"""The gate for Python programs: a release that keeps every rule of release_check passes, any other stops a pipeline."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ All of it takes tables of shape (draws, …), so that coverage can be simulated.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from ppduck.frozen import frozen
 from ppduck.kernels import association
 from ppduck.kernels.association import Measure, Table
 from ppduck.values import Array
@@ -50,7 +50,7 @@ _CLEAR = 5  # standard errors of a cell from 0
 _WITH_LOGARITHMS = ("g2", "mutual_information", "uncertainty", "j_measure")
 
 
-@dataclass(frozen=True)
+@frozen
 class Ranges:
     """A range for each table; NaN where there is none, and then why."""
 

@@ -10,12 +10,12 @@ With many rows any trifle is significant, so each check asks for two things: a p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
+from ppduck.frozen import frozen
 from ppduck.kernels.relation_kinds import line, orthonormal
 from ppduck.libraries import spatial, stats
 from ppduck.values import Array
@@ -36,7 +36,7 @@ FEWEST = 20
 ROWS = 2000
 
 
-@dataclass(frozen=True)
+@frozen
 class Check:
     """What one assumption looks like in the data; ``columns`` are indices of confidential columns."""
 

@@ -5,19 +5,19 @@ An intruder knows somebody's quasi-identifiers QI and the matrices. He finds the
     Pr(S | QI) = π_{QI,S}/π_QI · Pr(QI → QI) · Pr(S → S | QI)                                              (5.6)
 
 Pr(QI → QI) = π_α Σ_β P[β, α]²/λ_β, one factor of P = P_1 ⊗ … ⊗ P_m at a time (5.14); Pr(S → S | QI) alike within the
-group (5.8). Both fall as every p goes from 1 to 1/d, where they are π_QI and π_{QI,S}/π_QI (Property 1).
+group (5.8). Both fall as every p goes from 1 to 1/d, where they are π_QI and π_{QI,S}/π_QI (Guo 2010, Property 1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from ppduck.kernels.randomized import along_axes, uniform
+from ppduck.frozen import frozen
+from ppduck.kernels.distortion import along_axes, uniform
 from ppduck.values import Array
 
 Indices = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ def inverse(values: Array) -> Array:
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Sensitive:
     """One sensitive attribute: its cells (group, level) that occur, and how many rows each has."""
 
@@ -43,7 +43,7 @@ class Sensitive:
     count: Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Population:
     """The groups of quasi-identifiers that occur, and what is sensitive in them."""
 
@@ -108,7 +108,7 @@ class Population:
         return np.asarray(table / table.sum(axis=1, keepdims=True))
 
     def minimum(self, which: int, *, qi: Sequence[bool], sensitive: bool) -> Array:
-        """What risks cannot be brought below by randomizing these columns (Property 1).
+        """What risks cannot be brought below by randomizing these columns (Guo 2010, Property 1).
 
         They are published without regard to their values then: Pr(QI → QI) is π_QI where all are, and that of the
         others where only some are.

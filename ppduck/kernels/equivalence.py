@@ -19,11 +19,11 @@ another sample or another key.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, inf, isfinite, nan, sqrt
 
 import numpy as np
 
+from ppduck.frozen import frozen
 from ppduck.kernels.threads import one_thread
 from ppduck.libraries import special
 from ppduck.values import Array
@@ -37,7 +37,7 @@ ROUNDING = 1e-11
 CELLS = 1 << 20  # rows × resamples held at a time
 
 
-@dataclass(frozen=True)
+@frozen
 class Tested:
     """One test: its interval, the value it should surround closely, and the smallest region it would pass.
 
@@ -54,7 +54,7 @@ class Tested:
     alpha: float
 
 
-@dataclass(frozen=True)
+@frozen
 class FittedMoments:
     """Moments of fitted values (divisor n - 1): all that the parametric tests need.
 
@@ -228,7 +228,7 @@ def _resampled(values: Array, resamples: int, seed: int) -> Array:
     return np.concatenate(means)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Judge:
     """Intervals of deviations from the target, turned into verdicts."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from ppduck.frozen import frozen
 from ppduck.kernels.loglinear import statistics
 from ppduck.libraries import optimize, stats
 from ppduck.values import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Test:
     """χ² and G² of the first two axes given all others, and their degrees of freedom."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from ppduck.frozen import frozen
 from ppduck.libraries import linalg
 from ppduck.values import Array, Moments
 
@@ -13,7 +12,7 @@ from ppduck.values import Array, Moments
 COLLINEAR = 1e-12
 
 
-@dataclass(frozen=True)
+@frozen
 class LinearForm:
     """Y = intercept + S on_s + X on_x + V on_v, for rows as vectors."""
 
@@ -23,7 +22,7 @@ class LinearForm:
     on_v: Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Blocks:
     """The covariance of [S, X, V] with S and X in units of their standard deviation.
 

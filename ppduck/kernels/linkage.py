@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from math import log2
 
 import numpy as np
 import numpy.typing as npt
 
+from ppduck.frozen import frozen
 from ppduck.interrupts import check_interrupt
 from ppduck.kernels.threads import one_thread
 from ppduck.libraries import spatial
@@ -28,10 +28,8 @@ NO_VARIANCE = 1e-12  # share of the largest eigenvalue below which a direction h
 # Distances tie when they differ by less than this share of the partner's, or by rounding of the coordinates.
 TIE, ROUNDING = 1e-9, 1e-14
 _FAR = 1e50  # where standardised values end, so that squares do not overflow
-_FIRST_BLOCK, _LAST_BLOCK = (
-    64,
-    1 << 15,
-)  # originals between two looks at which records are still in question
+# originals between two looks at which records are still in question
+_FIRST_BLOCK, _LAST_BLOCK = (64, 1 << 15)
 _SIFTED = 1_024  # originals that the tree's records are compared with first
 _TILE = 1_024  # records by originals whose distances a thread holds at once, so that they stay in its cache
 _CELLS = 1 << 20  # pairs whose distances are taken exactly at once
@@ -177,7 +175,7 @@ def _hashed(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return key
 
 
-@dataclass(frozen=True)
+@frozen
 class _Search:
     """Records that look for the nearest of distinct points, in random order, each a partner's among them."""
 

@@ -8,7 +8,6 @@ table of ones to them in turn (iterative proportional fitting), exact after one 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import log, prod
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ppduck.frozen import frozen
 from ppduck.interrupts import check_interrupt
 from ppduck.libraries import optimize, sparse, stats
 from ppduck.values import Array
@@ -48,7 +48,7 @@ def terms_of(generators: Generators) -> set[tuple[int, ...]]:
 
 
 def preserved(generators: Generators, randomized: Collection[int]) -> bool:
-    """Whether randomized columns leave a model as it is: none of them is in two generators (Theorem 2)."""
+    """Whether randomized columns leave a model as it is: none of them is in two generators (Guo 2010, Theorem 2)."""
     return all(sum(column in one for one in generators) <= 1 for column in randomized)
 
 
@@ -173,7 +173,7 @@ def parameters(shape: Sequence[int], generators: Generators) -> int:
     return 1 + sum(prod(shape[axis] - 1 for axis in term) for term in terms_of(generators))
 
 
-@dataclass(frozen=True)
+@frozen
 class Fit:
     """How well a model fits a table."""
 

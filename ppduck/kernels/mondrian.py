@@ -6,7 +6,7 @@ below it | values from it on, the more even one comes first. A cut is allowed wh
 are l-diverse. Where neither is, the column with the next widest range is asked, and where none can be cut the group is
 done. (LeFevre, DeWitt & Ramakrishnan 2006, ICDE, section 4.1.)
 
-A group of n rows, of which c_s have the sensitive value s, is l-diverse (Machanavajjhala et al. 2006)
+A group of n rows, of which c_s have the sensitive value s, is l-diverse (Machanavajjhala et al. 2007)
 
 - by frequency where max c_s ≤ n/l: nobody's value is guessed with more than 1/l,
 - by distinct values where l of the c_s are above 0,
@@ -18,11 +18,10 @@ groups of one depth are cut at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from ppduck.frozen import frozen
 from ppduck.values import Array
 
 Codes = npt.NDArray[np.int64]
@@ -37,7 +36,7 @@ _ROOM = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Cells:
     """Distinct combinations of quasi-identifiers, with a sensitive value where there is one, and how often they are."""
 
@@ -47,7 +46,7 @@ class Cells:
     sensitive: Codes | None = None  # codes, too
 
 
-@dataclass(frozen=True)
+@frozen
 class Rule:
     """What every group owes: at least k rows, and with l diversity of one kind."""
 
@@ -86,7 +85,7 @@ class Rule:
         return np.asarray(large & (most * self.l <= size))
 
 
-@dataclass(frozen=True)
+@frozen
 class Groups:
     """The group of every cell, and of every group the least and the largest code in each column: its box."""
 

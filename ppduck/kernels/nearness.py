@@ -7,16 +7,15 @@ beyond chance, as Cohen's κ = (a - e)/(1 - e) for a share a that is equal and e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from ppduck.frozen import frozen
 from ppduck.kernels.linear import Blocks, LinearForm, regress
 from ppduck.libraries import special
 from ppduck.values import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Nearness:
     """Of each column: Corr(X, Y), the R² of X on S, and the standard deviations of X, of Y and of Y - X."""
 

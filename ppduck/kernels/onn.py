@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ppduck.frozen import frozen
 from ppduck.interrupts import check_interrupt
 from ppduck.kernels.noise import KeyedNoise
 from ppduck.values import Array
@@ -28,7 +29,7 @@ EPOCHS = 100
 WEIGHTS = 0.5  # weights begin between minus and plus this
 
 
-@dataclass(frozen=True)
+@frozen
 class Design:
     """P, B, η, c and H of the paper."""
 

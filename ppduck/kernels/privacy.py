@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from ppduck.kernels.randomized import condition
+from ppduck.frozen import frozen
+from ppduck.kernels.distortion import condition
 from ppduck.values import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Privacy:
     """The measures of one design; those of several columns together multiply."""
 

@@ -75,9 +75,8 @@ def _join_rings(source: Places, alone: Places, reach: int, noise: KeyedNoise) ->
         for attempt in range(_ATTEMPTS):
             near = np.arange(max(left_over - reach, 0), min(left_over + reach, len(source) - 1) + 1)
             partner = source[near]
-            paired = (source[partner] == near) & (
-                partner != near
-            )  # a place of a ring is not its partner's partner
+            # a place of a ring is not its partner's partner
+            paired = (source[partner] == near) & (partner != near)
             fits = near[paired & (np.abs(partner - left_over) <= reach)]
             if len(fits):
                 first = int(fits[int(draw * len(fits))])

@@ -8,11 +8,10 @@ a Nyström approximation stands in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from ppduck.frozen import frozen
 from ppduck.interrupts import check_interrupt
 from ppduck.kernels.threads import one_thread
 from ppduck.libraries import distance, kernel_approximation, linalg
@@ -45,7 +44,7 @@ _BLOCK = 1 << 16  # kernel entries that predict holds at once, so that they stay
 _Solution = tuple[Array, float, Array, Array]
 
 
-@dataclass(frozen=True)
+@frozen
 class Relation:
     """f(s) = b + Σ_m w_m exp(-|s - c_m|² / 2σ²) in standardised inputs, one σ and γ a column of X.
 
@@ -88,7 +87,7 @@ class Relation:
         return result + self.bias
 
 
-@dataclass(frozen=True)
+@frozen
 class _Exact:
     """The LS-SVM of rows ``z``, each of them a landmark."""
 
@@ -122,7 +121,7 @@ class _Exact:
         return weights, bias, ridge * weights, ridge * (np.diag(inverse) - ones**2 / ones.sum())
 
 
-@dataclass(frozen=True)
+@frozen
 class _Nystroem:
     """Features φ(s) = Kmm^-½ k(s, c) less their mean, so that ΦΦᵀ ≈ HKH (Williams & Seeger 2001)."""
 
@@ -259,9 +258,8 @@ def _fit(
         # Rows that coincide become one landmark: predict pays for each.
         landmarks, member = np.unique(z, axis=0, return_inverse=True)
         weights = np.column_stack([np.bincount(member.reshape(-1), column) for column in weights.T])
-    exact = (
-        small or len(landmarks) < LANDMARKS
-    )  # landmarks that take in every distinct row approximate nothing
+    # landmarks that take in every distinct row approximate nothing
+    exact = small or len(landmarks) < LANDMARKS
     weights, bias = weights * x_scale, x_centre + bias * x_scale
     model = Relation(
         centre, scale, landmarks, chosen, weights, bias, r2, r2_left_out, freedom, exact, low, high

@@ -9,12 +9,12 @@ independent columns pass for related in about one case of a hundred.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ppduck.frozen import frozen
 from ppduck.kernels import relation
 from ppduck.libraries import special, stats
 from ppduck.values import Array
@@ -39,7 +39,7 @@ REVERSAL_NOISE = 3.0
 ROUNDS = 5
 
 
-@dataclass(frozen=True)
+@frozen
 class Evidence:
     """What speaks for the kind of relation; all R² are shares of the variance of x or of its normal scores."""
 

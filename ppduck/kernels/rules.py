@@ -9,14 +9,14 @@ f(t) = Π_u P_u⁻¹[1, t_u], and its variance (mean of f² − ŝ²)/(N − 1) 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ppduck.kernels.randomized import Spread, half_width
+from ppduck.frozen import frozen
+from ppduck.kernels.distortion import Spread, half_width
 from ppduck.values import Array
 
 Itemset = tuple[int, ...]
@@ -25,7 +25,7 @@ By = Literal["estimate", "lower", "upper"]
 WORK = 5_000_000_000  # itemsets times baskets that may be looked at: some ten seconds
 
 
-@dataclass(frozen=True)
+@frozen
 class Baskets:
     """Distinct baskets with their counts, and what presence or absence of an item stands for."""
 
@@ -40,7 +40,7 @@ class Baskets:
         return np.where(self.present, there, absent)
 
 
-@dataclass(frozen=True)
+@frozen
 class Limits:
     """What makes a rule interesting, and how its ranges are taken."""
 
@@ -53,7 +53,7 @@ class Limits:
     most_rules: int = 200_000
 
 
-@dataclass(frozen=True)
+@frozen
 class Rule:
     """antecedent ⇒ consequent with estimates and ranges, as proportions."""
 

@@ -9,12 +9,15 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
+from ppduck.libraries import linalg
+
 # The limit is the process's: two that set it at a time would each restore what the other has set.
 _turn = threading.RLock()
 
 
 @cache
 def _controller() -> ThreadpoolController:
+    linalg.load()  # scipy brings a BLAS of its own, which would keep its threads if it came later
     return ThreadpoolController()
 
 

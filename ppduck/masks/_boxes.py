@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ppduck.catalogue.tables import Column
+from ppduck.catalogue.source import Column
 from ppduck.errors import quoted
 from ppduck.query import tree as sql
 

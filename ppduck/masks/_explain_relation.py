@@ -7,7 +7,6 @@ constant variance, simple patterns among residuals and single-valued mapping are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from ppduck.call.parameters import parameters_of
 from ppduck.call.registry import Result
 from ppduck.call.udf import Unsigned, rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
+from ppduck.frozen import frozen
 from ppduck.kernels.assumptions import check
 from ppduck.kernels.threads import one_thread
 from ppduck.query import tree as sql
@@ -34,7 +34,7 @@ RESULTS = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Modelled(Training):
     """What a model was trained on, and the model."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ppduck.call import arguments
@@ -11,8 +10,10 @@ from ppduck.call.guarantees import Loss
 from ppduck.call.parameters import parameter
 from ppduck.call.registry import Function
 from ppduck.call.roles import refuse_reserved, resolve_columns
-from ppduck.catalogue.tables import Catalog, Column, Source
+from ppduck.catalogue.source import Column, Source
+from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, listed
+from ppduck.frozen import frozen
 from ppduck.values import folded
 
 QI = parameter(
@@ -33,7 +34,7 @@ class QuasiCall(Protocol):
     def qi(self) -> Sequence[str]: ...
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen(kw_only=True)
 class GroupingMask(Function):
     """A mask that hides a row among others of its group, and what a user can read of it before it is run."""
 

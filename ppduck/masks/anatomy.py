@@ -11,9 +11,7 @@ after a change of the data; what both groups of a person have in common may be a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,8 +28,8 @@ from ppduck.call.udf import told_udf
 from ppduck.catalogue.hash_function import refuse_another_hash
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import quoted
+from ppduck.frozen import frozen
 from ppduck.kernels.anatomy import anatomized, largest_l
-from ppduck.kernels.noise import tweak_of
 from ppduck.masks._explain_groups import explained
 from ppduck.masks._quasi import (
     INTERSECTED,
@@ -48,8 +46,10 @@ from ppduck.query import aggregates as plain
 from ppduck.query import normals
 from ppduck.query import tree as sql
 from ppduck.runtime.group_lists import noise_of
+from ppduck.runtime.key_check import ReleaseSeen, Uniqueness, refuse_keys
 from ppduck.runtime.noise import WORDS
-from ppduck.stages import aggregates, keys
+from ppduck.stages import aggregates, keys, release_identity
+from ppduck.stages.key_look import release_seen
 from ppduck.stages.masking import KEY, LOOK, SEEN, SOURCE, TWEAK
 from ppduck.stages.plan import Groups, Plan, Rows, Sorted, Stage, Totals
 from ppduck.values import Array, folded
@@ -86,7 +86,7 @@ class AnatomyCall(Call):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class AnatomySpec(Spec):
     sensitive: str
     key: list[str]
@@ -94,18 +94,14 @@ class AnatomySpec(Spec):
     context: str  # what makes the release the one it is
 
 
-@dataclass(frozen=True)
-class Seen:
+@frozen
+class Seen(ReleaseSeen):
     """What the first look tells."""
 
-    rows: int
     missing: int  # rows without a sensitive value
-    keyless: int
-    keys: int  # distinct ones
-    digest: str | None  # of all keys
 
 
-@dataclass(frozen=True)
+@frozen
 class Counts:
     """How often each sensitive value occurs, in their order, and the secret of the release."""
 
@@ -113,7 +109,7 @@ class Counts:
     counts: Array
 
 
-def plan(catalog: Catalog, call: AnatomyCall) -> sql.Expr:
+def plan(catalog: Catalog, call: AnatomyCall) -> Plan:
     refuse_another_hash(NAME, catalog)
     named = Named(NAME, catalog, call)
     sensitive, keep = named.columns("sensitive", [call.sensitive]), named.columns("keep", call.keep)
@@ -127,11 +123,9 @@ def plan(catalog: Catalog, call: AnatomyCall) -> sql.Expr:
     named.refuse_called([*named.qi, *keep], (GROUP_ID,))
     named.refuse_called(sensitive, (GROUP_ID, COUNT))
     named.faults.raise_if_any()
-    return (
-        _Anatomy(named, sensitive[0].name, [c.name for c in keep], [c.name for c in key], call)
-        .plan()
-        .query()
-    )
+    return _Anatomy(
+        named, sensitive[0].name, [c.name for c in keep], [c.name for c in key], call
+    ).plan()
 
 
 class _Anatomy:
@@ -167,7 +161,7 @@ class _Anatomy:
             "l": self.call.l,
             "seed": self.call.seed,
         }
-        made = json.dumps(context, sort_keys=True)
+        made = release_identity.written(context)
         return AnatomySpec(NAME, self.source.label, self.sensitive, self.key, self.call.l, made)
 
     def _source(self) -> sql.Expr:
@@ -180,10 +174,11 @@ class _Anatomy:
             sql.named(self._row_key(), KEY),
         ]
         if self.key:
-            has_key = sql.present([sql.column(name) for name in self.key])
+            named_key = [sql.column(name) for name in self.key]
+            has_key = sql.present(named_key)
             assert has_key is not None
-            named_key = sql.call("hash", *map(sql.column, self.key))
-            columns.append(sql.named(sql.cases((has_key, named_key)), "_pp_named_key"))
+            own = sql.cases((has_key, keys.told_apart(named_key)))
+            columns.append(sql.named(own, "_pp_named_key"))
         return sql.query(columns, sql.source(self.source.sql, "_pp_row"))
 
     def _hidden(self, name: str) -> sql.Expr:
@@ -205,24 +200,14 @@ class _Anatomy:
 
     def _look(self) -> list[Stage]:
         """Checks keys and values; answers with the tweak that all chance needs."""
-        keyless: sql.Expr = sql.number(0)
-        distinct = aggregates.rows("_pp_keys")
-        if self.key:
-            named = sql.column("_pp_named_key")
-            keyless = exp.Sub(this=plain.rows(), expression=sql.call("count", named))
-            distinct = aggregates.count_distinct("_pp_keys", named)
+        named = [sql.column("_pp_named_key")] if self.key else []
         missing = exp.Sub(this=plain.rows(), expression=sql.call("count", sql.column("_pp_s")))
         told = [
-            aggregates.rows("_pp_rows"),
+            *release_seen(named, named[0] if named else None, Uniqueness.EVERY),
             aggregates.count("_pp_missing", missing),
-            aggregates.count("_pp_keyless", keyless),
-            distinct,
-            aggregates.digest("_pp_digest", sql.column(KEY)),
         ]
         seen = Totals(SEEN, False, [], told, sql.table(SOURCE))
-        tweak = CHECK.asked(
-            self._specification(), {each.name.removeprefix("_pp_"): each.column for each in told}
-        )
+        tweak = CHECK.in_sql(self._specification(), aggregates.told(told))
         return [seen, Groups(LOOK, True, sql.query([sql.named(tweak, TWEAK)], sql.table(SEEN)))]
 
     def _asked(self) -> sql.Expr:
@@ -241,7 +226,7 @@ class _Anatomy:
         secret = sql.cast(
             sql.call(self.words, sql.cast(sql.number(0), "UBIGINT"), sql.column(TWEAK)), "VARCHAR"
         )
-        asked = SOLVE.asked(
+        asked = SOLVE.in_sql(
             self._specification(), {"secret": secret, "counts": sql.column("_pp_counts")}
         )
         return sql.query([sql.named(asked, "_pp_groups")], in_order.cross(sql.table(LOOK)))
@@ -300,7 +285,6 @@ def _word(place: int) -> sql.Expr:
 def check(spec: AnatomySpec, seen: Seen) -> int:
     """Refuses rows without a key of their own, or without a sensitive value; else the tweak for this release."""
     faults, rows = spec.faults(), seen.rows
-    key = quoted(", ".join(spec.key))
     if not rows:
         raise faults.refuse("there are no rows.")
     if rows > MOST_ROWS:
@@ -310,14 +294,9 @@ def check(spec: AnatomySpec, seen: Seen) -> int:
             f"sensitive column {quoted(spec.sensitive)} has NULL in {seen.missing} of {rows} rows; leave such rows out "
             "with a SELECT in tbl, or fill them."
         )
-    if seen.keyless:
-        faults.add(f"key {key} is NULL in {seen.keyless} of {rows} rows; every row needs a key.")
-    elif seen.keys < rows:
-        faults.add(
-            f"key {key} has only {seen.keys} values for {rows} rows and does not identify them; name columns that do."
-        )
+    refuse_keys(faults, spec.key, seen, Uniqueness.EVERY)
     faults.raise_if_any()
-    return tweak_of(spec.context, int(seen.digest or 0))
+    return seen.tweak(spec.context)
 
 
 def solve(spec: AnatomySpec, told: Counts) -> Any:
@@ -363,7 +342,7 @@ FUNCTION = register(
         AnatomyCall,
         plan,
         "Anatomy: quasi-identifiers and sensitive values in two tables, connected by groups of l different values.",
-        "Xiao & Tao 2006, VLDB; Machanavajjhala et al. 2006, ICDE",
+        "Xiao & Tao 2006, VLDB; Machanavajjhala et al. 2007, TKDD",
         keeps=(
             Guarantee(
                 Promise.DIVERSE_VALUES,

@@ -30,7 +30,7 @@ from ppduck.query import ranks
 from ppduck.query import tree as sql
 from ppduck.stages.linear import linear_mask
 from ppduck.stages.masking import KEY, Masking
-from ppduck.stages.narrow import MASKED, masked_name
+from ppduck.stages.narrow_table import MASKED, masked_name
 from ppduck.stages.noise import noise_names
 from ppduck.stages.plan import Plan
 from ppduck.stages.scores import Scores

@@ -59,7 +59,7 @@ MASK = register(
         reads_v="all",
         needs_noise=lambda call: call.corrected,
         check=check_level,
-        asked=lambda call: True,
+        stays_near=lambda call: True,
         remedy=MORE_NOISE,
         example="FROM kim_mask('customers', conf=['x1','x2'], level=0.15, corrected=true, key='id')",
     )

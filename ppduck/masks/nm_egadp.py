@@ -11,7 +11,7 @@ With the refit method 1 keeps means and covariances of [S, X] exactly, as EGADP 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,7 @@ from ppduck.call.parameters import MisreadError, parameter, parameters
 from ppduck.call.ranges import Range
 from ppduck.call.registry import register
 from ppduck.errors import quoted
+from ppduck.frozen import frozen
 from ppduck.kernels.linear import Blocks, LinearForm, independent, regress, scaled_noise
 from ppduck.libraries import linalg
 from ppduck.masks._explain_relation import UDF as ASSUMPTIONS
@@ -48,7 +49,7 @@ from ppduck.stages.linear import linear_mask
 from ppduck.stages.look import look, specification
 from ppduck.stages.masking import KEY, ROW, Masking
 from ppduck.stages.moments import Measured
-from ppduck.stages.narrow import MASKED, NARROW, masked, masked_name, original_name
+from ppduck.stages.narrow_table import MASKED, NARROW, masked, masked_name, original_name
 from ppduck.stages.noise import noisy
 from ppduck.stages.plan import Plan, Sorted, Stage
 from ppduck.stages.projection import joined_back
@@ -215,7 +216,7 @@ def stages(masking: Masking) -> Plan:
     return _Method(masking).plan()
 
 
-@dataclass(frozen=True)
+@frozen
 class _Method:
     masking: Masking
 

@@ -43,7 +43,7 @@ MASK = register(
         weighs_x=lambda call: "each",
         example="FROM noise_mask('customers', conf=['x1','x2'], level={'x1': 0.2, 'x2': 0.1}, key='id')",
         check=check_level,
-        asked=lambda call: True,
+        stays_near=lambda call: True,
         remedy=MORE_NOISE,
     )
 )

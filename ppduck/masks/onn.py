@@ -24,9 +24,8 @@ from ppduck.stages.plan import Plan
 from ppduck.values import Array
 
 MOST_VALUES = 2_000_000  # one pattern after the other is shown to the networks, a hundred thousand in a second or two
-MOST_WORK = (
-    64 * MOST_VALUES
-)  # values x partitions x hidden neurons, each of which is gone through in every epoch
+# values x partitions x hidden neurons, each of which is gone through in every epoch
+MOST_WORK = 64 * MOST_VALUES
 UNCHANGED = 1e-3  # a value that changes by less than this share of itself and of the sd is as good as unmasked
 LOST = 0.8  # correlation with the originals below which other weights would have given quite other values
 SMALLEST_RANGE = 0.01  # of targets: smaller ones are scaled up to anything

@@ -15,11 +15,13 @@ from ppduck.call import arguments
 from ppduck.call.parameters import parameter, parameters
 from ppduck.call.registry import Kind, register
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs import mechanism, promises
+from ppduck.designs import promises, randomizing_mask
 from ppduck.designs.design import LEVELS, Matrix, Probability
 from ppduck.designs.explain import explained
-from ppduck.designs.mechanism import Mechanism, RandomizingCall, RandomizingMask, resolve
-from ppduck.query import tree as sql
+from ppduck.designs.mechanism import UDFS, Mechanism
+from ppduck.designs.randomization import resolve
+from ppduck.designs.randomizing_mask import RandomizingCall, RandomizingMask
+from ppduck.stages.plan import Plan
 
 NAME = "pram_mask"
 
@@ -27,21 +29,21 @@ NAME = "pram_mask"
 @parameters
 class PramMaskCall(RandomizingCall):
     tbl: str = arguments.TABLE
-    conf: Sequence[str] | None = mechanism.CONF
-    p: Probability | None = mechanism.P
-    matrix: Mapping[str, Matrix] | None = mechanism.MATRIX
+    conf: Sequence[str] | None = randomizing_mask.CONF
+    p: Probability | None = randomizing_mask.P
+    matrix: Mapping[str, Matrix] | None = randomizing_mask.MATRIX
     invariant: bool = parameter(
         arguments.flag, "build the matrix so that expected shares stay as they are", False
     )
     levels: Mapping[str, list[Any]] | None = LEVELS
-    key: Sequence[str] = mechanism.KEY
-    seed: int | None = mechanism.SEED
-    on_null: str = mechanism.ON_NULL
-    drop: Sequence[str] = mechanism.DROP
+    key: Sequence[str] = randomizing_mask.KEY
+    seed: int | None = randomizing_mask.SEED
+    on_null: str = randomizing_mask.ON_NULL
+    drop: Sequence[str] = randomizing_mask.DROP
 
 
-def plan(catalog: Catalog, call: PramMaskCall) -> sql.Expr:
-    return Mechanism(resolve(NAME, catalog, call)).statement()
+def plan(catalog: Catalog, call: PramMaskCall) -> Plan:
+    return Mechanism(resolve(NAME, catalog, call)).plan()
 
 
 FUNCTION = register(
@@ -55,7 +57,7 @@ FUNCTION = register(
         example="FROM pram_mask('survey', conf=['disease'], p=0.8, invariant=true, key='id')",
         keeps=promises.KEEPS,
         loses=promises.LOSES,
-        udfs=mechanism.UDFS,
+        udfs=UDFS,
         explain=explained,
     )
 )

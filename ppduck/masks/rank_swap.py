@@ -5,7 +5,6 @@ See the kernel for which do. (Moore 1996; Pont-Tuset et al. 2007, section 6.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from ppduck.call.registry import register
 from ppduck.call.roles import numeric
 from ppduck.call.udf import Unsigned, told_udf
 from ppduck.errors import quoted
+from ppduck.frozen import frozen
 from ppduck.kernels import nearness
 from ppduck.kernels.rank_swapping import FEWEST_PLACES, SHORTEST_REACH, swapped
 from ppduck.masks._promises import REORDERED, UNUSED, VALUES_RELEASED
@@ -53,7 +53,7 @@ class SwapCall(ConfCall):
     round: bool = fixed(False)  # values keep their type
 
 
-@dataclass(frozen=True)
+@frozen
 class Places:
     """A column of a group: how many values it has, and the places whose value is also that of the place before."""
 
@@ -119,7 +119,7 @@ def _swapped(masking: Masking, j: int) -> sql.Expr:
         "n": sql.column("_pp_n"),
         "tied": sql.column(TIED),
     }
-    asked = sql.named(SOLVE.asked(specification(masking, own_terms(masking)), told), "_pp_places")
+    asked = sql.named(SOLVE.in_sql(specification(masking, own_terms(masking)), told), "_pp_places")
     tables = sql.derived(counted, "_pp_counted").matched(
         sql.table(LOOK), masking.same_group("_pp_counted", LOOK)
     )

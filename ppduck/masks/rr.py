@@ -14,11 +14,13 @@ from ppduck.call import arguments
 from ppduck.call.parameters import fixed, parameters
 from ppduck.call.registry import Kind, register
 from ppduck.catalogue.tables import Catalog
-from ppduck.designs import mechanism, promises
+from ppduck.designs import promises, randomizing_mask
 from ppduck.designs.design import LEVELS, Matrix, Probability
 from ppduck.designs.explain import explained
-from ppduck.designs.mechanism import Mechanism, RandomizingCall, RandomizingMask, resolve
-from ppduck.query import tree as sql
+from ppduck.designs.mechanism import UDFS, Mechanism
+from ppduck.designs.randomization import resolve
+from ppduck.designs.randomizing_mask import RandomizingCall, RandomizingMask
+from ppduck.stages.plan import Plan
 
 NAME = "rr_mask"
 
@@ -26,19 +28,19 @@ NAME = "rr_mask"
 @parameters
 class RrMaskCall(RandomizingCall):
     tbl: str = arguments.TABLE
-    p: Probability | None = mechanism.P
-    matrix: Mapping[str, Matrix] | None = mechanism.MATRIX
-    conf: Sequence[str] | None = mechanism.CONF
+    p: Probability | None = randomizing_mask.P
+    matrix: Mapping[str, Matrix] | None = randomizing_mask.MATRIX
+    conf: Sequence[str] | None = randomizing_mask.CONF
     levels: Mapping[str, list[Any]] | None = LEVELS
-    key: Sequence[str] = mechanism.KEY
-    seed: int | None = mechanism.SEED
-    on_null: str = mechanism.ON_NULL
-    drop: Sequence[str] = mechanism.DROP
+    key: Sequence[str] = randomizing_mask.KEY
+    seed: int | None = randomizing_mask.SEED
+    on_null: str = randomizing_mask.ON_NULL
+    drop: Sequence[str] = randomizing_mask.DROP
     invariant: bool = fixed(False)
 
 
-def plan(catalog: Catalog, call: RrMaskCall) -> sql.Expr:
-    return Mechanism(resolve(NAME, catalog, call)).statement()
+def plan(catalog: Catalog, call: RrMaskCall) -> Plan:
+    return Mechanism(resolve(NAME, catalog, call)).plan()
 
 
 FUNCTION = register(
@@ -52,7 +54,7 @@ FUNCTION = register(
         example="CREATE VIEW published AS FROM rr_mask('survey', p={'gender': 0.9, 'disease': 0.8}, key='id')",
         keeps=promises.KEEPS,
         loses=promises.LOSES,
-        udfs=mechanism.UDFS,
+        udfs=UDFS,
         explain=explained,
     )
 )

@@ -122,7 +122,7 @@ MASK = register(
             MANY_RELEASES,
         ),
         check=_check,
-        asked=lambda call: call.alpha != 0,
+        stays_near=lambda call: call.alpha != 0,
         remedy="a lower alpha (or a higher level), or fewer columns in nonconf",
         example="FROM sufficiency_mask('customers', conf=['x1','x2'], alpha={'x1': 0.6, 'x2': 0.5}, key='id')",
     )

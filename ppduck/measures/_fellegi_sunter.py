@@ -16,22 +16,20 @@ import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ppduck.errors import PpduckError
+from ppduck.frozen import frozen
 from ppduck.values import Array
 
 Integers = npt.NDArray[np.integer[Any]]
 
 MAX_ROWS = 50_000  # every masked record is weighed with every original, which takes n²
-SPLINK_PAIRS, PAIRS = (
-    500_000,
-    10_000_000,
-)  # what Splink holds at once, and what a later round goes through
+# what Splink holds at once, and what a later round goes through
+SPLINK_PAIRS, PAIRS = (500_000, 10_000_000)
 ROUNDS, SETTLED = 25, 1e-3
 # Splink gives up where an m has become too small for a double; fewer rounds of EM then do for a start.
 SPLINK_ROUNDS = (25, 10, 4, 1)
@@ -44,7 +42,7 @@ NEGLIGIBLE = 30 * BIT  # how far below the best of a record other pairs no longe
 _LOG = threading.Lock()  # Splink's log belongs to the process
 
 
-@dataclass(frozen=True)
+@frozen
 class _Column:
     """Ranks or codes of both sides; γ counts the ``bounds`` that the difference exceeds, and u is that of all pairs."""
 
@@ -116,7 +114,7 @@ def linked(
     return np.where(own == best[of_y], 1 / ties[of_y], 0.0)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Originals:
     """Distinct records of the original, column by column, each moved by the column's reach."""
 

@@ -7,11 +7,11 @@ then inputs, on either side.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from ppduck.frozen import frozen
 from ppduck.kernels.equivalence import FEWEST, FittedMoments, fitted_moments
 from ppduck.kernels.linear import regress
 from ppduck.kernels.relation import fit
@@ -29,7 +29,7 @@ SPARE = 2  # rows that a line needs beside one for each of its coefficients
 LARGEST = 1e150  # a number beyond it has no square
 
 
-@dataclass(frozen=True)
+@frozen
 class ModelSpec(PairSpec):
     """Labels of inputs, for each its column and whether it is an indicator; which model, and whether of a sample."""
 
@@ -39,7 +39,7 @@ class ModelSpec(PairSpec):
     sampled: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class ModelTold(Told):
     """Moments of all pairs, which columns changed and which are constant; a sample of the pairs. Or one of both."""
 
@@ -97,7 +97,7 @@ def kinds(columns: Compared) -> list[tuple[str, bool]]:
     return found
 
 
-@dataclass(frozen=True)
+@frozen
 class Side:
     """One table: mean and covariance of its columns, 0 of constant ones."""
 
@@ -114,7 +114,7 @@ class Side:
         return np.asarray(self.cov / np.outer(scale, scale))
 
 
-@dataclass(frozen=True)
+@frozen
 class Models:
     """One column's models: shares of variance explained, their fitted values' moments, and these if at hand."""
 
@@ -123,7 +123,7 @@ class Models:
     fitted: tuple[Array, Array] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Line:
     """level + (x - mean of the original's x)'slopes."""
 
@@ -132,7 +132,7 @@ class Line:
     r2: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Looked:
     """What both ways of looking at the pairs know."""
 
@@ -152,7 +152,7 @@ class Looked:
         return list(range(self.q, self.q + self.p))
 
 
-@dataclass(frozen=True)
+@frozen
 class Drawn(Looked):
     """Pairs of a sample, row by row."""
 
@@ -186,7 +186,7 @@ class Drawn(Looked):
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Whole(Looked):
     """All pairs, by moments of either table."""
 

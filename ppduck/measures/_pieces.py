@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,9 +15,10 @@ from ppduck.call.ranges import Range
 from ppduck.call.registry import Result
 from ppduck.call.udf import Udf
 from ppduck.errors import PpduckError, listed
+from ppduck.frozen import frozen
 from ppduck.kernels.prediction import explained
 from ppduck.kernels.relation import fit
-from ppduck.kernels.uneven import wider_by_chance
+from ppduck.kernels.uneven_spread import wider_by_chance
 from ppduck.pairs import moments as sums
 from ppduck.pairs.columns import NONCONF, Compared, ConfCall
 from ppduck.pairs.rows import PIECE, SAMPLE, Pairs, PairSpec, Told, unnested, whole_of
@@ -74,7 +74,7 @@ class ToleratedCall(PiecesCall):
     tolerance: float | None = TOLERANCE
 
 
-@dataclass(frozen=True)
+@frozen
 class PiecesSpec(PairSpec):
     """For each feature its column and whether it is an indicator; and what is allowed, where the call says it."""
 
@@ -82,7 +82,7 @@ class PiecesSpec(PairSpec):
     tolerance: float | None
 
 
-@dataclass(frozen=True)
+@frozen
 class PiecesTold(Told):
     """Number, count, sums, products and centres of each piece, one after the other; its sample, and its length."""
 
@@ -113,7 +113,7 @@ def answered(
     step = f"_pp_{model}_of_{len(pairs.columns.features)}_{len(pairs.columns.numbers)}"
     if not pairs.within.has(step):
         statement = _statement(pairs, model)
-        pairs.within.step(step, statement.query(whole_of(statement, told)), materialized=True)
+        pairs.within.step(step, statement.query(whole_of(statement, told, {})), materialized=True)
     return unnested(udf, spec, told, sql.table(step), results)
 
 
@@ -153,7 +153,7 @@ def _kinds(columns: Compared) -> list[tuple[str, bool]]:
     ]
 
 
-@dataclass(frozen=True)
+@frozen
 class Curved:
     """A sample of [S, û, X, Y]: the first ``p`` of their columns were open anyway."""
 
@@ -170,7 +170,7 @@ class Curved:
         return Moments.of(self.rows)
 
 
-@dataclass(frozen=True)
+@frozen
 class Piece:
     """A part of the data: its moments of [S, X, Y], or rows of them, or both."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from ppduck.frozen import frozen
 from ppduck.kernels.prediction import CHANCE, ROUNDING, explained, gain_by_chance, rank
 from ppduck.kernels.relation import left_out_errors
 from ppduck.libraries import stats
@@ -17,7 +18,7 @@ from ppduck.values import Array, Moments
 BY = ("s", "sy", "y")
 
 
-@dataclass(frozen=True)
+@frozen
 class Predicted:
     """Mean squared errors of one column, its variance, and the gain in MSE over S that chance explains."""
 

@@ -9,7 +9,6 @@ draws numbers without ``side_effects=True``: DuckDB takes it at its word, and ma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,13 @@ from ppduck.call.parameters import parameter, parameters
 from ppduck.call.registry import Kind, Result, register
 from ppduck.call.udf import rows_type, told_udf
 from ppduck.errors import listed
+from ppduck.frozen import frozen
 from ppduck.kernels.prediction import ROUNDING, explained
 from ppduck.pairs import moments as sums
 from ppduck.pairs.columns import Compared, ConfCall
 from ppduck.pairs.measure import measure
-from ppduck.pairs.rows import MASKED, PAIRS, PIECES, Pairs, PairSpec, Told, named
+from ppduck.pairs.one_to_one import MASKED
+from ppduck.pairs.rows import PAIRS, PIECE, PIECES, Pairs, PairSpec, Told
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.values import Array, Moments
@@ -43,10 +44,8 @@ RESULTS = (
     Result("rows", "BIGINT", "the pairs that it is of"),
     Result("meaning", "VARCHAR", "the figures in words"),
 )
-AGAIN, AVERAGED = (
-    "_pp_again",
-    "_pp_averaged",
-)  # what the later reads say of each key; the pairs with the mean of all
+# what the later reads say of each key; the pairs with the mean of all
+AGAIN, AVERAGED = ("_pp_again", "_pp_averaged")
 MEANING = (
     "R² of the original by one read and by the mean of all; gain is what averaging reveals, changed the share of "
     "rows whose reads differ: both are 0 for noise that hangs on a secret and the row's key, and above 0 for noise "
@@ -63,14 +62,14 @@ class AveragingAttackCall(ConfCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class ReadsSpec(PairSpec):
     """How often the release was read."""
 
     reads: int
 
 
-@dataclass(frozen=True)
+@frozen
 class ReadsTold(Told):
     """Moments of [original, first read, mean of all], how many rows of each column changed; how many keys of the first
     read are not once in each other one, and how many keys these have together.
@@ -91,16 +90,13 @@ def choose(columns: Compared, call: AveragingAttackCall) -> None:
 def answer(pairs: Pairs, call: AveragingAttackCall) -> sql.Expr:
     """Pairs of an original row with the first read of its masked row, and what the later reads give for it."""
     statement, later = pairs.statement(), range(1, call.reads)
-    sums.centre(pairs, statement)
     _read_again(pairs, statement, later)
     _average(pairs, statement, later)
     q = range(len(pairs.columns.numbers))
     names = [*pairs.value_names, *(f"_pp_mean{j}" for j in q)]
-    centres = sums.centre_columns([*pairs.value_names, *(f"_pp_y{j}" for j in q)])
     changed = sql.array((sql.call("sum", sql.column(f"_pp_changed{j}")) for j in q), "DOUBLE")
     more = {"_pp_changed": changed, "_pp_unlike": sql.call("sum", sql.column("_pp_unlike"))}
-    rows = sql.table(AVERAGED).cross(sql.table(sums.CENTRE))
-    sums.about_centre(pairs, statement, names, centres, more, rows, again=AVERAGED)
+    sums.about_means(pairs, statement, names, more, AVERAGED)
     unlike = sql.query([sql.call("sum", sql.column("_pp_unlike"))], sql.table(PIECES))
     told = {
         **sums.told_counts(),
@@ -133,7 +129,9 @@ def _read_again(pairs: Pairs, statement: sql.Statement, later: range) -> None:
         }
     group = [sql.column(name) for name in pairs.key_names]
     rows = sql.derived(_union(reads), "_pp_reads")
-    statement.step(AGAIN, sql.query([*group, *named(told)], rows, group=group), materialized=True)
+    statement.step(
+        AGAIN, sql.query([*group, *sql.columns(told)], rows, group=group), materialized=True
+    )
 
 
 def _union(reads: Sequence[sql.Expr]) -> sql.Expr:
@@ -148,12 +146,15 @@ def _average(pairs: Pairs, statement: sql.Statement, later: range) -> None:
     """The pairs with the mean of all reads, and whether it is of more than one value."""
     q = range(len(pairs.columns.numbers))
     scales = {f"_pp_scale{j}": sql.call("avg", sql.call("abs", sql.column(f"_pp_y{j}"))) for j in q}
-    statement.step("_pp_scale", sql.query(named(scales), sql.table(MASKED)), materialized=True)
+    statement.step(
+        "_pp_scale", sql.query(sql.columns(scales), sql.table(MASKED)), materialized=True
+    )
     numbers = sql.call("range", sql.number(later.start), sql.number(later.stop))
     digests = sql.query([sql.named(sql.call("hash", sql.call("unnest", numbers)), "_pp_one")])
     once = sql.query([sql.call("sum", sql.column("_pp_one"))], sql.derived(digests, "_pp_each"))
     unlike = exp.NullSafeNEQ(this=sql.column("_pp_digest"), expression=sql.scalar(once))
-    told = [sql.star(PAIRS), sql.named(sql.cast(exp.paren(unlike), "INTEGER"), "_pp_unlike")]
+    told = [sql.column(name) for name in (PIECE, *pairs.value_names)]
+    told.append(sql.named(sql.cast(exp.paren(unlike), "INTEGER"), "_pp_unlike"))
     zero = sql.number(0)
     for j in q:
         y, total, count, low, high, scale = (
@@ -173,7 +174,7 @@ def _average(pairs: Pairs, statement: sql.Statement, later: range) -> None:
         .using(sql.table(AGAIN), pairs.key_names, outer=True)
         .cross(sql.table("_pp_scale"))
     )
-    statement.step(AVERAGED, sql.query(told, rows), materialized=False)
+    statement.step(AVERAGED, sql.query(told, rows), materialized=True)
 
 
 def solve(spec: ReadsSpec, told: ReadsTold) -> list[dict[str, Any]]:

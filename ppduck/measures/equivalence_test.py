@@ -10,7 +10,6 @@ Linear models are made of all pairs; a bootstrap resamples up to 20,000 of them,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, isnan
 from typing import Any
 
@@ -19,6 +18,7 @@ from ppduck.call.parameters import parameter, parameters
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Kind, Result, register
 from ppduck.call.udf import rows_type, told_udf
+from ppduck.frozen import frozen
 from ppduck.kernels.equivalence import Tested, bootstrap, corrected, parametric
 from ppduck.measures import _model_pair
 from ppduck.measures._model_pair import ModelSpec, ModelTold
@@ -87,7 +87,7 @@ class EquivalenceTestCall(ReleaseCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class EquivalenceSpec(ModelSpec):
     """How the models are tested."""
 

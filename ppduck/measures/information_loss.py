@@ -10,7 +10,6 @@ is the mean of |x - x'| / (√2 · sd), IL1s, which zeros and values near them d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from ppduck.call.parameters import parameter, parameters
 from ppduck.call.registry import Result, register
 from ppduck.call.udf import rows_type, told_udf
 from ppduck.errors import listed
+from ppduck.frozen import frozen
 from ppduck.measures._pieces import both_sides, counted, refuse_infinite
 from ppduck.pairs import moments as sums
 from ppduck.pairs.columns import Compared, ComparedCall
@@ -72,14 +72,14 @@ class InformationLossCall(ComparedCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class LossSpec(PairSpec):
     """What a change is measured by."""
 
     scale: str
 
 
-@dataclass(frozen=True)
+@frozen
 class LossTold(Told):
     """Moments of both sides; of each column the sums of changes, relative, absolute and squared, how many values
     changed, and how many of these were 0; of each side's columns which are constant.
@@ -191,7 +191,7 @@ def _by_deviation(change: Array, changed: Array, sd: Array) -> Array:
     return np.where(sd > 0, change / (np.sqrt(2) * np.where(sd > 0, sd, 1.0)), changed)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Moved:
     """Covariances before and after, exactly 0 where a column is constant, and exactly equal where nothing changed."""
 

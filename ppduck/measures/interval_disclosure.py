@@ -16,7 +16,6 @@ values, or of many equal ones, most originals are near whatever a mask does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,12 @@ from ppduck.call.parameters import MisreadError, parameter, parameters
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Result, register
 from ppduck.call.udf import rows_type, told_udf
+from ppduck.frozen import frozen
 from ppduck.measures._pieces import both_sides, counted, refuse_infinite
 from ppduck.pairs.columns import Compared, ComparedCall
 from ppduck.pairs.measure import measure
 from ppduck.pairs.moments import any_of, told_counts
-from ppduck.pairs.rows import COUNT, HASH, PAIRS, PIECE, PIECES, Pairs, PairSpec, Told, named
+from ppduck.pairs.rows import COUNT, HASH, PAIRS, PIECE, PIECES, Pairs, PairSpec, Told
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.values import Array
@@ -54,7 +54,7 @@ RESULTS = (
     Result("meaning", "VARCHAR", "the share in words"),
 )
 KEPT = "_pp_kept"  # the pairs with values dealt to them: numbers as _pp_e0…, categories as _pp_f0…
-INSIDE = "_pp_inside"  # a list: how many originals are in each window
+NEAR = "_pp_near"  # a list: how many originals are in each window by standard deviations
 LARGEST = 1e150  # what can be squared, and summed
 TOGETHER = "all, on average"
 _MEANING = {
@@ -88,27 +88,24 @@ class IntervalDisclosureCall(ComparedCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class IntervalSpec(PairSpec):
     """How wide the windows are."""
 
     percents: list[float]
 
 
-@dataclass(frozen=True)
+@frozen
 class IntervalTold(Told):
     """Largest absolute values; then how many originals are in the windows around their own masked value, and around
-    one that was dealt to them: of each category, and of each number and width.
+    one that was dealt to them: both of each category, and both of each number, for each width.
     """
 
     counts: Array | None
     peaks: Array | None
-    own_agreed: Array | None
-    own_ranked: Array | None
-    own_near: Array | None
-    dealt_agreed: Array | None
-    dealt_ranked: Array | None
-    dealt_near: Array | None
+    agreed: Array | None
+    ranked: Array | None
+    near: Array | None
 
 
 def choose(columns: Compared, call: IntervalDisclosureCall) -> None:
@@ -125,27 +122,18 @@ def answer(pairs: Pairs, call: IntervalDisclosureCall) -> sql.Expr:
         KEPT, sql.query([*map(sql.column, own), *dealt], sql.table(PAIRS)), materialized=True
     )
     pairs.aggregate(statement, _looks(pairs), sql.table(KEPT))
-    told = {**told_counts(), "peaks": any_of("_pp_peaks")}
-    for kind, numbers, categories in (("own", "_pp_y", "_pp_b"), ("dealt", "_pp_e", "_pp_f")):
-        for j in range(q):
-            counts = _rank_counts(j, percents, f"{numbers}{j}")
-            statement.step(f"_pp_ranked_{kind}{j}", counts, materialized=True)
-        if q:
-            statement.step(
-                f"_pp_near_{kind}", _near_counts(q, percents, numbers), materialized=True
-            )
-        ranked = [_counted(f"_pp_ranked_{kind}{j}") for j in range(q)]
-        near = [_counted(f"_pp_near_{kind}")] if q else []
-        told[f"{kind}_agreed"] = any_of(f"_pp_agreed{categories}")
-        told[f"{kind}_ranked"] = sql.call("flatten", sql.array(ranked, "DOUBLE[]"))
-        told[f"{kind}_near"] = sql.call("flatten", sql.array(near, "DOUBLE[]"))
-    return pairs.answer(
-        statement, SOLVE, pairs.spec(IntervalSpec, percents=percents), told, RESULTS
-    )
-
-
-def _counted(step: str) -> sql.Expr:
-    return sql.scalar(sql.query([sql.column(INSIDE)], sql.table(step)))
+    ranked = [f"_pp_ranked{j}" for j in range(q)]
+    inside = {name: _rank_counts(j, percents, name) for j, name in enumerate(ranked)}
+    inside |= {NEAR: _near_counts(q, percents)} if q else {}
+    told = {
+        **told_counts(),
+        "peaks": any_of("_pp_peaks"),
+        "agreed": any_of("_pp_agreed"),
+        "ranked": sql.call("flatten", sql.array(map(any_of, ranked), "DOUBLE[]")),
+        "near": any_of(NEAR) if q else sql.array([], "DOUBLE"),
+    }
+    spec = pairs.spec(IntervalSpec, percents=percents)
+    return pairs.answer(statement, SOLVE, spec, told, RESULTS, beside=inside)
 
 
 def _complete() -> sql.Expr:
@@ -184,79 +172,90 @@ def _looks(pairs: Pairs) -> dict[str, sql.Expr]:
         )
         for x in numbers
     ]
-    places = range(len(pairs.columns.categories))
-    agreed = {
-        f"_pp_agreed{other}": [
-            sql.only(aggregates.rows(), sql.column(f"_pp_a{j}").eq(sql.column(f"{other}{j}")))
-            for j in places
-        ]
+    agreed = [
+        sql.only(aggregates.rows(), sql.column(f"_pp_a{j}").eq(sql.column(f"{other}{j}")))
+        for j in range(len(pairs.columns.categories))
         for other in ("_pp_b", "_pp_f")
-    }
+    ]
     return {
         "_pp_peaks": aggregates.peaks([sql.column(name) for name in pairs.value_names]),
         "_pp_sd": sql.array(deviations, "DOUBLE"),
-        **{name: sql.array(each, "DOUBLE") for name, each in agreed.items()},
+        "_pp_agreed": sql.array(agreed, "DOUBLE"),
     }
 
 
-def _rank_counts(j: int, percents: list[float], masked: str) -> sql.Expr:
-    """How many originals of a column are in the window around a masked value, for each width.
+def _rank_counts(j: int, percents: list[float], to: str) -> sql.Expr:
+    """How many originals of a column are in the window around their own masked value, for each width, and around the
+    one that was dealt to them.
 
     Twice the rank of y is the number of masked values before its equals and up to them, plus one. Originals and masked
     values then stand in one order, in which each original counts the masked ones up to it, and before it.
     """
-    y, value, twice_rank, is_masked = (
-        sql.column(name) for name in (masked, "_pp_value", "_pp_twice_rank", "_pp_is_masked")
-    )
-    rank = sql.over(sql.call("rank"), order=[y]) + sql.over(aggregates.rows(), order=[y])
-    kept, complete = sql.table(KEPT), _complete()
-    nothing = sql.cast(sql.null(), "TINYINT")
-    originals = {
-        "_pp_value": sql.column(f"_pp_x{j}"),
-        "_pp_twice_rank": rank,
-        "_pp_is_masked": nothing,
-    }
-    releases = {
-        "_pp_value": sql.column(f"_pp_y{j}"),
-        "_pp_twice_rank": sql.null(),
-        "_pp_is_masked": sql.number(1),
-    }
+    value, is_masked = sql.column("_pp_value"), sql.column("_pp_is_masked")
+    ranks = {"_pp_own": _twice_rank(f"_pp_y{j}"), "_pp_dealt": _twice_rank(f"_pp_e{j}")}
+    originals = {"_pp_value": sql.column(f"_pp_x{j}"), **ranks}
+    originals["_pp_is_masked"] = sql.cast(sql.null(), "TINYINT")
+    releases = {"_pp_value": sql.column(f"_pp_y{j}"), **dict.fromkeys(ranks, sql.null())}
+    releases["_pp_is_masked"] = sql.number(1)
     both = sql.union_all(
-        [sql.query(named(side), kept, where=complete.copy()) for side in (originals, releases)]
+        [
+            sql.query(sql.columns(side), sql.table(KEPT), where=_complete())
+            for side in (originals, releases)
+        ]
     )
     masked_ones = sql.call("count", is_masked)
     # Of equal values the originals come first.
     first = is_masked.is_(exp.null()).not_()
-    counted = sql.query(
-        [
-            twice_rank,
-            is_masked,
-            sql.named(sql.over(masked_ones, order=[value]), "_pp_up_to"),
-            sql.named(sql.over(masked_ones.copy(), order=[value, first]), "_pp_before"),
-        ],
-        sql.derived(both, "_pp_both"),
+    up_to = sql.over(masked_ones, order=[value])
+    before = sql.over(masked_ones.copy(), order=[value, first])
+    counted = {name: sql.column(name) for name in (*ranks, "_pp_is_masked")}
+    counted |= {"_pp_up_to": up_to, "_pp_before": before}
+    ordered = sql.derived(
+        sql.query(sql.columns(counted), sql.derived(both, "_pp_both")), "_pp_ranked"
     )
-    n, up_to, before = (sql.column(name) for name in (COUNT, "_pp_up_to", "_pp_before"))
-    # How wide a window must be to reach an original at its lower and at its upper end; or to have no end there.
-    ends = {
-        "_pp_low": twice_rank - up_to * 2,
-        "_pp_first": twice_rank - 2,
-        "_pp_high": before * 2 + 2 - twice_rank,
-        "_pp_last": n * 2 - twice_rank,
-    }
-    rows = sql.derived(counted, "_pp_ranked").cross(sql.derived(_of_complete(n), "_pp_whole"))
-    originals_only = sql.query([*named(ends), n], rows, where=is_masked.is_(exp.null()))
-    # Written out, as a tree of so many counts takes longer to plan than to run.
-    widths = [f'({p!r}::DOUBLE * "{COUNT}" / 50)' for p in percents]
+    widths = [f"_pp_width{i}" for i in range(len(percents))]
+    whole = sql.derived(_of_complete(sql.column(COUNT), *_widths(percents, widths)), "_pp_whole")
+    reach = {name: _reach(name) for name in ranks}
+    rows = sql.query(
+        [*sql.columns(reach), *map(sql.column, widths)],
+        ordered.cross(whole),
+        where=is_masked.is_(exp.null()),
+    )
     inside = [
-        f'count(*) FILTER (WHERE ("_pp_low" <= {width} OR "_pp_first" < {width}) '
-        f'AND ("_pp_high" <= {width} OR "_pp_last" < {width}))'
-        for width in widths
+        f'count(*) FILTER (WHERE "{name}" <= "{width}")' for name in ranks for width in widths
     ]
-    return sql.query([sql.named(_list(inside), INSIDE)], sql.derived(originals_only, "_pp_ends"))
+    return sql.query([sql.named(_list(inside), to)], sql.derived(rows, "_pp_reaches"))
+
+
+def _twice_rank(masked: str) -> sql.Expr:
+    order = [sql.column(masked)]
+    return sql.over(sql.call("rank"), order=order) + sql.over(aggregates.rows(), order=order)
+
+
+def _reach(twice_rank: str) -> sql.Expr:
+    """How far a window must reach to hold an original: w in ranks, as 4w, or 4w + 1 where it must reach farther.
+
+    Its lower end must be at #(masked ≤ x), or below rank 1, which is 4·(r - #) or 4·(r - 1) + 1; its upper end at
+    #(masked < x) + 1, or above rank n.
+    """
+    twice = sql.column(twice_rank) * 2
+    low = sql.call("greatest", sql.column("_pp_up_to") * 4, sql.number(3))
+    high = sql.call("least", sql.column("_pp_before") * 4 + 4, sql.column(COUNT) * 4 + 1)
+    return sql.call("greatest", twice - low, high - twice.copy())
+
+
+def _widths(percents: Sequence[float], names: Sequence[str]) -> list[sql.Expr]:
+    """⌊2w⌋ + ⌈2w⌉ of each width w = p·n/100: 4v is at most that where v ≤ w, and 4v + 1 where v < w."""
+    # Written out, as trees of so many terms take longer to plan than to run.
+    twice = [f'{p!r}::DOUBLE * "{COUNT}" / 50' for p in percents]
+    return [
+        sql.named(sql.raw(f"floor({each}) + ceil({each})"), name)
+        for each, name in zip(twice, names, strict=True)
+    ]
 
 
 def _list(counts: Sequence[str]) -> sql.Expr:
+    # Written out, as above.
     return sql.raw(f"CAST([{', '.join(counts)}] AS DOUBLE[])")
 
 
@@ -265,26 +264,29 @@ def _of_complete(*columns: sql.Expr) -> sql.Expr:
     return sql.query(columns, sql.table(PIECES), where=_complete())
 
 
-def _near_counts(columns: int, percents: list[float], masked: str) -> sql.Expr:
-    """How many originals are near a masked value, for each column and width."""
+def _near_counts(columns: int, percents: list[float]) -> sql.Expr:
+    """How many originals are near a masked value, for each column, own and dealt, and width."""
     apart = {
-        f"_pp_apart{j}": sql.call("abs", sql.column(f"_pp_x{j}") - sql.column(f"{masked}{j}"))
+        f"_pp_apart{j}_{other}": sql.call(
+            "abs", sql.column(f"_pp_x{j}") - sql.column(f"_pp_{other}{j}")
+        )
         for j in range(columns)
+        for other in ("y", "e")
     }
     deviations = {f"_pp_sd{j}": sql.item(sql.column("_pp_sd"), j + 1) for j in range(columns)}
-    whole = sql.derived(_of_complete(*named(deviations)), "_pp_whole")
+    whole = sql.derived(_of_complete(*sql.columns(deviations)), "_pp_whole")
     rows = sql.query(
-        [*named(apart), *map(sql.column, deviations)],
+        [*sql.columns(apart), *map(sql.column, deviations)],
         sql.table(KEPT).cross(whole),
         where=_complete(),
     )
-    # Written out, as above.
     inside = [
-        f'count(*) FILTER (WHERE "_pp_apart{j}" <= "_pp_sd{j}" * {p!r}::DOUBLE / 100)'
+        f'count(*) FILTER (WHERE "_pp_apart{j}_{other}" <= "_pp_sd{j}" * {p!r}::DOUBLE / 100)'
         for j in range(columns)
+        for other in ("y", "e")
         for p in percents
     ]
-    return sql.query([sql.named(_list(inside), INSIDE)], sql.derived(rows, "_pp_distances"))
+    return sql.query([sql.named(_list(inside), NEAR)], sql.derived(rows, "_pp_distances"))
 
 
 def solve(spec: IntervalSpec, told: IntervalTold) -> list[dict[str, Any]]:
@@ -292,8 +294,7 @@ def solve(spec: IntervalSpec, told: IntervalTold) -> list[dict[str, Any]]:
     assert told.peaks is not None
     # DuckDB holds NaN to be the largest of all.
     refuse_infinite(spec, both_sides(spec.columns), np.asarray(told.peaks < LARGEST))
-    own = _shares(told.own_agreed, told.own_ranked, told.own_near, len(spec.percents), n)
-    dealt = _shares(told.dealt_agreed, told.dealt_ranked, told.dealt_near, len(spec.percents), n)
+    own, dealt = _shares(told, len(spec.percents), n)
     columns = {"rank": spec.columns, "sd": spec.columns, "agreement": spec.categories}
     rows = [
         _row(name, window, own[window][j], dealt[window][j], n, spec.percents)
@@ -304,15 +305,19 @@ def solve(spec: IntervalSpec, told: IntervalTold) -> list[dict[str, Any]]:
     return [*rows, *_together(own, dealt, n, spec.percents)]
 
 
-def _shares(
-    agreed: Array | None, ranked: Array | None, near: Array | None, widths: int, n: int
-) -> dict[str, Array]:
-    """Of the pairs that were counted, by column and width."""
-    return {
-        "rank": np.asarray(ranked, dtype=float).reshape(-1, widths) / n,
-        "sd": np.asarray(near, dtype=float).reshape(-1, widths) / n,
-        "agreement": np.asarray(agreed, dtype=float).reshape(-1, 1) / n,
+def _shares(told: IntervalTold, widths: int, n: int) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Of the pairs that were counted, by column and width: of their own values, and of dealt ones."""
+    counts = {
+        "rank": (told.ranked, widths),
+        "sd": (told.near, widths),
+        "agreement": (told.agreed, 1),
     }
+    shares = {
+        window: np.asarray(found, dtype=float).reshape(-1, 2, width) / n
+        for window, (found, width) in counts.items()
+    }
+    own, dealt = ({window: each[:, i] for window, each in shares.items()} for i in (0, 1))
+    return own, dealt
 
 
 def _together(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,11 @@ from ppduck.call.registry import Function, Result, register
 from ppduck.call.roles import FEW_LEVELS, Feature, categories_among, features_of
 from ppduck.call.spec import Spec
 from ppduck.call.udf import rows_type, told_udf
-from ppduck.catalogue.tables import Catalog, Source
+from ppduck.catalogue.source import Source
+from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, listed, near_miss, quoted
+from ppduck.frozen import frozen
 from ppduck.pairs.columns import COMPARED, ReleaseCall
-from ppduck.pairs.rows import named
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.values import Array, Moments, folded
@@ -50,14 +50,14 @@ class MomentsCheckCall(ReleaseCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class MomentsSpec(Spec):
     """How the compared columns are called."""
 
     labels: list[str]
 
 
-@dataclass(frozen=True)
+@frozen
 class MomentsTold:
     """Count, centre, and sums and products about it, of either table."""
 
@@ -82,7 +82,7 @@ def plan(catalog: Catalog, call: MomentsCheckCall) -> sql.Expr:
             name: sql.column(name) for name in MomentsTold.__annotations__ if name.startswith(side)
         }
     spec = MomentsSpec(NAME, original.label, [feature.label for feature in features])
-    row = sql.named(sql.call("unnest", COMPARE.asked(spec, told)), "_pp_row")
+    row = sql.named(sql.call("unnest", COMPARE.in_sql(spec, told)), "_pp_row")
     made = sql.query([row], sql.table("_pp_original").cross(sql.table("_pp_release")))
     own = [
         sql.named(sql.part(sql.column("_pp_row"), result.name), result.name) for result in RESULTS
@@ -172,14 +172,14 @@ def _moments_of(
         f"_pp_{side}_rows",
         f"_pp_{side}_centre",
     )
-    read = sql.derived(sql.query(named(values), sql.source(source.sql)), "_pp_values")
+    read = sql.derived(sql.query(sql.columns(values), sql.source(source.sql)), "_pp_values")
     complete = sql.query(columns, read, where=sql.present(columns))
     statement.step(rows, complete, materialized=not source.repeatable)
     averages = {
         f"_pp_mean{i}": sql.call("coalesce", sql.call("favg", column), sql.number(0))
         for i, column in enumerate(columns)
     }
-    statement.step(centre, sql.query(named(averages), sql.table(rows)), materialized=True)
+    statement.step(centre, sql.query(sql.columns(averages), sql.table(rows)), materialized=True)
     means = [sql.column(name) for name in averages]
     deviations = [
         sql.minus(column.copy(), mean) for column, mean in zip(columns, means, strict=True)
@@ -192,7 +192,7 @@ def _moments_of(
         f"{side}_sums": aggregates.sums(deviations, aggregates.COMPENSATED),
         f"{side}_products": aggregates.products(deviations, aggregates.COMPENSATED),
     }
-    summed = sql.query(named(parts), sql.table(rows).cross(sql.table(centre)))
+    summed = sql.query(sql.columns(parts), sql.table(rows).cross(sql.table(centre)))
     statement.step(f"_pp_{side}", summed, materialized=True)
 
 

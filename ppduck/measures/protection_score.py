@@ -14,12 +14,12 @@ from ppduck.call import arguments
 from ppduck.call.direction import LOWER_IS_BETTER
 from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.registry import Result, register
-from ppduck.catalogue.tables import Column
+from ppduck.catalogue.source import Column
 from ppduck.errors import quoted
 from ppduck.measures import information_loss, interval_disclosure, record_linkage
 from ppduck.pairs.columns import Compared, ComparedCall
 from ppduck.pairs.measure import Measure, measure
-from ppduck.pairs.rows import Pairs, named
+from ppduck.pairs.rows import Pairs
 from ppduck.query import tree as sql
 
 NAME = "protection_score"
@@ -106,7 +106,7 @@ def answer(pairs: Pairs, call: ProtectionScoreCall) -> sql.Expr:
         "_pp_id": value(interval_disclosure.FUNCTION, intervals, known, "share", ranks & in_all),
     }
     statement = sql.Statement()
-    statement.step("_pp_parts", sql.query(named(parts)), materialized=True)
+    statement.step("_pp_parts", sql.query(sql.columns(parts)), materialized=True)
     unasked = "" if call.probabilistic else "; with probabilistic := true"
     rows = []
     for name, formula in _formulas().items():
@@ -117,7 +117,7 @@ def answer(pairs: Pairs, call: ProtectionScoreCall) -> sql.Expr:
             "definition": sql.text(_DEFINITIONS[name] + (unasked if name in _WITH_PLD else "")),
             "known": sql.text(", ".join(column.name for column in known)),
         }
-        rows.append(sql.query(named(columns), sql.table("_pp_parts")))
+        rows.append(sql.query(sql.columns(columns), sql.table("_pp_parts")))
     return statement.query(sql.union_all(rows))
 
 

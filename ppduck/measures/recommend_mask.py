@@ -7,13 +7,13 @@ copula masks and by shuffling, any that nonconf determines by NM-EGADP.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import listed, quoted
+from ppduck.frozen import frozen
 from ppduck.masks import nm_egadp
 from ppduck.measures import relationships
 from ppduck.measures.relationships import ALL, SAMPLE, Pair
@@ -40,7 +40,7 @@ RESULTS = (
 _KINDS = ("none", "linear", "monotonic", "non-monotonic")
 
 
-@dataclass(frozen=True)
+@frozen
 class Candidate:
     """A mask as the advisor knows it: the kinds of relation it keeps with nonconf and among conf, and at what price."""
 
@@ -78,7 +78,7 @@ CANDIDATES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class Advised(Training):
     """What is known of a group, and the call's own arguments."""
 

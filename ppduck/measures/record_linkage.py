@@ -8,7 +8,6 @@ probabilities of Fellegi & Sunter (1969). Categories count by agreement.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,12 +21,14 @@ from ppduck.call.registry import Result, register
 from ppduck.call.roles import MANY_LEVELS
 from ppduck.call.udf import rows_type, told_udf
 from ppduck.errors import PpduckError, quoted
+from ppduck.frozen import frozen
 from ppduck.kernels import linkage
 from ppduck.measures import _fellegi_sunter
 from ppduck.pairs.columns import Compared, ComparedCall
 from ppduck.pairs.measure import measure
 from ppduck.pairs.moments import any_of
-from ppduck.pairs.rows import CHECK, HASH, MATCHED, PIECE, PIECES, Pairs, PairSpec, Told, named
+from ppduck.pairs.one_to_one import CHECK, MATCHED
+from ppduck.pairs.rows import HASH, PIECE, PIECES, Pairs, PairSpec, Told
 from ppduck.query import tree as sql
 from ppduck.values import Array
 
@@ -84,7 +85,7 @@ class RecordLinkageCall(ComparedCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class LinkageSpec(PairSpec):
     """How records are linked, and what is told of it."""
 
@@ -94,7 +95,7 @@ class LinkageSpec(PairSpec):
     sample: int | None
 
 
-@dataclass(frozen=True)
+@frozen
 class LinkageTold(Told):
     """The pairs without NULL, column by column: numbers before and after, codes of categories before and after, and a
     number by which a sample is drawn.
@@ -162,10 +163,10 @@ def _records(pairs: Pairs, statement: sql.Statement, spec: LinkageSpec, told: sq
         column.name: sql.call("unnest", any_of(f"_pp_list_{name}"))
         for name, column in zip(pairs.key_names, pairs.columns.key, strict=True)
     }
-    asked = SOLVE_RECORDS.asked(spec, {"pairs": any_of(MATCHED), "values": told})
+    asked = SOLVE_RECORDS.in_sql(spec, {"pairs": any_of(MATCHED), "values": told})
     columns["linked"] = sql.call("unnest", asked)
     rows = sql.table(PIECES).cross(sql.table(CHECK))
-    every = sql.query(named(columns), rows, where=sql.present([sql.column(PIECE)]))
+    every = sql.query(sql.columns(columns), rows, where=sql.present([sql.column(PIECE)]))
     linked = sql.present([sql.column("linked")])
     return statement.query(sql.query([exp.Star()], sql.derived(every, "_pp_records"), where=linked))
 

@@ -7,7 +7,6 @@ Judged on a bounded sample from the least-squares line, Spearman's correlation a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
+from ppduck.frozen import frozen
 from ppduck.kernels.relation_kinds import Evidence, evidence
 from ppduck.kernels.threads import one_thread
 from ppduck.masks import nm_egadp
@@ -52,7 +52,7 @@ _SAID = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Pair:
     """A conf column and what it was held against: a nonconf column, all of them, or another conf column."""
 

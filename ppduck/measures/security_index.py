@@ -8,7 +8,6 @@ Corr(X, Y) = (1 - SI)/√(1 + k) and b1 = (1 - SI)/(1 + k).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.call.udf import Unsigned, rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import quoted
+from ppduck.frozen import frozen
 from ppduck.kernels.linear import Blocks
 from ppduck.kernels.relation import fit
 from ppduck.masks import nm_egadp
@@ -60,7 +60,7 @@ class SecurityCall(LookCall):
     extra_noise: PerColumn | None = EXTRA_NOISE
 
 
-@dataclass(frozen=True)
+@frozen
 class Fitted(Training):
     """Moments of [S, û, products, X] of a group, what X is measured from, and its model."""
 

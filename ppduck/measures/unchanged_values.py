@@ -8,6 +8,8 @@ so that a NULL elsewhere hides nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from ppduck.call.registry import Kind, Result, register
@@ -15,11 +17,14 @@ from ppduck.kernels.prediction import CHANCE, ROUNDING
 from ppduck.libraries import stats
 from ppduck.pairs.columns import Compared, ComparedCall
 from ppduck.pairs.measure import measure
-from ppduck.pairs.rows import CHECK, MATCHED, PAIRS, Pairs, named
+from ppduck.pairs.moments import any_of
+from ppduck.pairs.one_to_one import CHECK, MATCHED
+from ppduck.pairs.rows import PAIRS, PIECES, Pairs
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
 NAME = "unchanged_values"
+Compare = tuple[str, str, str]  # a column's name, and what it is called before and after
 MEANING = "values equal to their original; excess, what chance does not explain, should be 0; lower is safer"
 RESULTS = (
     Result("column_name", "VARCHAR", "a column"),
@@ -52,14 +57,14 @@ def choose(columns: Compared, call: ComparedCall) -> None:
 
 
 def answer(pairs: Pairs, call: ComparedCall) -> sql.Expr:
-    statement = pairs.statement(materialized=True)
-    pairs.aggregate(statement, {})
-    pairs.check(statement)
     of = pairs.columns
     compared = [(column.name, f"_pp_x{j}", f"_pp_y{j}") for j, column in enumerate(of.numbers)]
     compared += [(column.name, f"_pp_a{j}", f"_pp_b{j}") for j, column in enumerate(of.categories)]
-    every = sql.union_all([_figures(place, *names) for place, names in enumerate(compared)])
-    judged = sql.query([exp.Star(), *named(_judgement())], sql.derived(every, "_pp_figures"))
+    statement = pairs.statement(materialized=True)
+    pairs.aggregate(statement, _counts(compared))
+    pairs.check(statement)
+    figures = sql.derived(_figures(compared), "_pp_figures")
+    judged = sql.query([exp.Star(), *sql.columns(_judgement())], figures)
     passed = {
         "passed": sql.column("excess") <= sql.column("tolerance"),
         "meaning": sql.text(MEANING),
@@ -67,7 +72,7 @@ def answer(pairs: Pairs, call: ComparedCall) -> sql.Expr:
     columns = {result.name: passed.get(result.name, sql.column(result.name)) for result in RESULTS}
     return statement.query(
         sql.query(
-            named(columns), sql.derived(judged, "_pp_judged"), order=[sql.column("_pp_place")]
+            sql.columns(columns), sql.derived(judged, "_pp_judged"), order=[sql.column("_pp_place")]
         )
     )
 
@@ -86,39 +91,70 @@ def _judgement() -> dict[str, sql.Expr]:
     }
 
 
-def _figures(place: int, name: str, before: str, after: str) -> sql.Expr:
-    """The figures of one column; NULL where no pair has both values."""
-    value, x, y = (sql.column(each) for each in ("_pp_value", before, after))
-    both = sql.query([x, y], sql.table(PAIRS), where=sql.present([x, y]))
-    sides = []
-    for side, count in ((before, "_pp_times_before"), (after, "_pp_times_after")):
-        own = {"_pp_value": sql.column(side), count: aggregates.rows()}
-        times = sql.query(
-            named(own), sql.derived(both.copy(), "_pp_both"), group=[sql.column(side)]
+def _counts(compared: Sequence[Compare]) -> dict[str, sql.Expr]:
+    """Of each column the pairs in which neither value is NULL, and those in which both are equal."""
+    found: dict[str, sql.Expr] = {}
+    for place, (_, before, after) in enumerate(compared):
+        x, y = sql.column(before), sql.column(after)
+        both = sql.present([x, y])
+        assert both is not None
+        found[f"_pp_rows{place}"] = sql.only(aggregates.rows(), both)
+        found[f"_pp_same{place}"] = sql.only(aggregates.rows(), x.eq(y))
+    return found
+
+
+def _figures(compared: Sequence[Compare]) -> sql.Expr:
+    """The figures of each column, one below the other; NULL where no pair has both values."""
+
+    def of_each(name: str) -> sql.Expr:
+        totals = (
+            sql.call("coalesce", sql.call("sum", sql.column(f"{name}{place}")), sql.number(0))
+            for place in range(len(compared))
         )
-        sides.append(sql.derived(times, f"{count}_of"))
-    met = sql.double(sql.column("_pp_times_before")) * sql.column("_pp_times_after")
-    by_chance = {"_pp_met": sql.call("coalesce", sql.call("sum", met), sql.number(0))}
-    chance = sql.query(named(by_chance), sides[0].using(sides[1], [value.name]))
-    counts = {"_pp_rows": aggregates.rows(), "_pp_same": sql.only(aggregates.rows(), x.eq(y))}
-    counted = sql.query(named(counts), sql.derived(both.copy(), "_pp_both"))
-    n, same = sql.column("_pp_rows"), sql.column("_pp_same")
+        return sql.array(totals, "BIGINT")
+
+    met = [f"_pp_met{place}" for place in range(len(compared))]
+    rows = sql.table(PIECES)
+    for name, (_, before, after) in zip(met, compared, strict=True):
+        rows = rows.cross(sql.derived(_met(before, after, name), f"{name}_of_all"))
+    lists = {
+        "_pp_place": sql.array(map(sql.number, range(len(compared))), "BIGINT"),
+        "column_name": sql.texts(name for name, *_ in compared),
+        "unchanged": of_each("_pp_same"),
+        "rows": of_each("_pp_rows"),
+        "_pp_met": sql.array(map(any_of, met), "DOUBLE"),
+    }
+    each = {name: sql.call("unnest", values) for name, values in lists.items()}
+    columns = sql.derived(sql.query(sql.columns(each), rows), "_pp_columns")
+    n, same, met_by_chance = map(sql.column, ("rows", "unchanged", "_pp_met"))
     some = sql.call("nullif", n, sql.number(0))
-    columns = {
-        "_pp_place": sql.number(place),
-        "column_name": sql.text(name),
-        "unchanged": same,
+    figures = {
         "share": same / some,
-        "chance_share": sql.column("_pp_met") / some / some,
-        "rows": n,
+        "chance_share": met_by_chance / some / some,
         "left_out": sql.column(MATCHED) - n,
     }
-    rows = (
-        sql.derived(counted, "_pp_counted")
-        .cross(sql.derived(chance, "_pp_chance"))
-        .cross(sql.table(CHECK))
+    return sql.query([exp.Star(), *sql.columns(figures)], columns.cross(sql.table(CHECK)))
+
+
+def _met(before: str, after: str, to: str) -> sql.Expr:
+    """Σ p(v)·q(v) over the values of both sides, in pairs: how many of all with all are equal."""
+    one, nothing = sql.number(1), sql.cast(sql.null(), "INTEGER")
+    present = sql.present([sql.column(before), sql.column(after)])
+    assert present is not None
+    sides = [
+        {"_pp_value": sql.column(before), "_pp_before": one, "_pp_after": nothing},
+        {"_pp_value": sql.column(after), "_pp_before": nothing.copy(), "_pp_after": one.copy()},
+    ]
+    both = sql.union_all(
+        [sql.query(sql.columns(side), sql.table(PAIRS), where=present.copy()) for side in sides]
     )
-    return sql.query(named(columns), rows)
+    times = {name: sql.call("count", sql.column(name)) for name in ("_pp_before", "_pp_after")}
+    each = sql.query(
+        sql.columns(times), sql.derived(both, "_pp_both"), group=[sql.column("_pp_value")]
+    )
+    met = sql.call("sum", sql.double(sql.column("_pp_before")) * sql.column("_pp_after"))
+    total = sql.call("coalesce", met, sql.number(0))
+    return sql.query([sql.named(total, to)], sql.derived(each, "_pp_times"))
 
 
 FUNCTION = register(

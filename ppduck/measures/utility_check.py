@@ -13,7 +13,6 @@ in either table: then slopes are but noise.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
@@ -24,6 +23,7 @@ from ppduck.call.parameters import parameter, parameters
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Kind, Result, register
 from ppduck.call.udf import rows_type, told_udf
+from ppduck.frozen import frozen
 from ppduck.kernels.equivalence import parametric
 from ppduck.kernels.prediction import gain_by_chance
 from ppduck.libraries import stats
@@ -77,14 +77,14 @@ class UtilityCheckCall(ConfCall):
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class UtilitySpec(ModelSpec):
     """What is allowed beyond chance."""
 
     tolerance: float
 
 
-@dataclass(frozen=True)
+@frozen
 class UtilityTold(ModelTold):
     """QUANTILES of each number before, then of each after."""
 
@@ -132,10 +132,10 @@ def solve(spec: UtilitySpec, told: UtilityTold) -> list[Row]:
     assert told.quantiles is not None
     quantiles = told.quantiles.reshape(2, whole.q, -1)
     apart = [*_moments(whole), *_regressions(whole), *_quantile_rows(whole, quantiles)]
-    return [*(each.row(whole.n, spec.tolerance) for each in apart), *_relationships(drawn or whole)]
+    return [*(each.row(whole.n, spec.tolerance) for each in apart), *_relations(drawn or whole)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Apart:
     """A figure of both tables, how far apart it is, and how far chance alone would take it.
 
@@ -248,7 +248,7 @@ def _quantile_rows(sides: Whole, found: Array) -> Iterator[Apart]:
             )
 
 
-def _relationships(sides: Whole | Drawn) -> Iterator[Row]:
+def _relations(sides: Whole | Drawn) -> Iterator[Row]:
     # One LS-SVM learns all X from S.
     by_s = sides.kernel(range(sides.q), inputs=True) if isinstance(sides, Drawn) and sides.p else []
     for j, name in enumerate(sides.spec.columns):
@@ -257,7 +257,7 @@ def _relationships(sides: Whole | Drawn) -> Iterator[Row]:
                 models = sides.linear(j, [*s, *x])
             else:
                 models = sides.kernel([j], x, inputs=bool(s))[0] if x else by_s[j]
-            yield _relationship(sides, f"{name} | {given}", models, [*s, *x])
+            yield _relation(sides, f"{name} | {given}", models, [*s, *x])
 
 
 def _classes(sides: Looked, j: int) -> Iterator[tuple[str, list[int], list[int]]]:
@@ -271,7 +271,7 @@ def _classes(sides: Looked, j: int) -> Iterator[tuple[str, list[int], list[int]]
         yield "S, other X", s, others
 
 
-def _relationship(sides: Looked, item: str, models: Models, by: Sequence[int]) -> Row:
+def _relation(sides: Looked, item: str, models: Models, by: Sequence[int]) -> Row:
     slope = parametric(models.moments, REGION)[2]
     none = max(models.r2) <= gain_by_chance(sides.n, 0.0, 0, len(by))
     meaning = "R² of rows left out" if sides.spec.kernel else "R²"

@@ -23,7 +23,8 @@ from ppduck.call.roles import (
 )
 from ppduck.call.roles import resolve_columns as resolve
 from ppduck.catalogue.rehearsal import may_fail, rehearse
-from ppduck.catalogue.tables import Catalog, Column, Source
+from ppduck.catalogue.source import Column, Source
+from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, listed, near_miss, quoted
 from ppduck.query import tree as sql
 from ppduck.query.whole_names import foreign

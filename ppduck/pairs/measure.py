@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from sqlglot import exp
 
 from ppduck.call.parameters import Call
 from ppduck.call.registry import Function, Kind, Result
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
+from ppduck.frozen import frozen
 from ppduck.pairs.columns import Compared
-from ppduck.pairs.rows import MATCH, Pairs
+from ppduck.pairs.one_to_one import CHECK, MATCH
+from ppduck.pairs.rows import Pairs
 from ppduck.query import tree as sql
 
 
-@dataclass(frozen=True)
+@frozen
 class Measure(Function):
     """Which columns a call compares, and the SELECT of its rows over the pairs of them.
 
@@ -45,7 +49,10 @@ def measure(
         columns = Compared(name, catalog, call)
         choose(columns, call)
         columns.faults.raise_if_any()
-        return answer(Pairs(columns), call)
+        answered = answer(Pairs(columns), call)
+        if not any(table.name == CHECK for table in answered.find_all(exp.Table)):
+            raise TypeError(f"{name} does not read {CHECK}: DuckDB would not check that keys match")
+        return answered
 
     return Measure(
         name, takes, plan, summary, reference,

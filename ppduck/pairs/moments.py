@@ -8,23 +8,19 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from ppduck.errors import UnreadError
+from ppduck.pairs.one_to_one import KEY_LOOK, LOOK, MASKED, ORIGINAL, ROWS, OnlyIf
 from ppduck.pairs.rows import (
     ALIGNED,
     ALL,
     COUNT,
     HASH,
-    LOOK,
-    MASKED,
-    ORIGINAL,
     PAIRS,
     PIECE,
     PIECES,
     SAMPLE,
     SAMPLED,
     UNLESS_ALIGNED,
-    OnlyIf,
     Pairs,
-    named,
     of_pieces,
 )
 from ppduck.query import aggregates
@@ -123,17 +119,38 @@ def moments(pairs: Pairs, more: Parts | None = None, *, sampled: bool = False) -
         pairs.looks_aligned = True
         constants = [sql.double(sql.number(value)) for value in centres]
         _align(pairs, statement, names, constants, more)
-        pairs.join(statement, unless=UNLESS_ALIGNED)
+        pairs.join(statement, only_if=UNLESS_ALIGNED)
         own = exp.Column(this=exp.Star(except_=[sql.name(ALL)]), table=sql.name(ALIGNED))
         beside = sql.query([own], sql.table(ALIGNED), where=sql.column(ALL))
         about_centre(pairs, statement, names, constants, more, sql.table(PAIRS), beside=beside)
         return statement
     pairs.match(statement, materialized=sampled)
+    if sampled or not alone:
+        about_means(pairs, statement, names, more, PAIRS)
+        return statement
     centre(pairs, statement)
     rows = sql.table(PAIRS).cross(sql.table(CENTRE))
-    again = PAIRS if sampled or not alone else None
-    about_centre(pairs, statement, names, centre_columns(names), more, rows, again=again)
+    about_centre(pairs, statement, names, centre_columns(names), more, rows)
     return statement
+
+
+def about_means(
+    pairs: Pairs, statement: sql.Statement, names: Sequence[str], more: Parts, kept: str
+) -> None:
+    """The pieces, with moments of some columns about their means, of pairs that are kept and can be read twice."""
+    means = {f"{name}_c": sql.call("avg", sql.column(name)) for name in names}
+    known = sql.present([sql.column(PIECE)])
+    found = sql.query(
+        [sql.column(PIECE), *sql.columns(means)],
+        sql.table(kept),
+        where=known,
+        group=[sql.column(PIECE)],
+    )
+    statement.step("_pp_means", found, materialized=True)
+    rows = sql.table(kept).using(sql.table("_pp_means"), [PIECE], outer=True)
+    centres = centre_columns(names)
+    about = _beside_deviations(rows, names, centres)
+    pairs.aggregate(statement, _moments_about(centres) | more, about)
 
 
 def about_centre(
@@ -145,13 +162,12 @@ def about_centre(
     rows: sql.Rows,
     *,
     beside: sql.Expr | None = None,
-    again: str | None = None,
 ) -> None:
     """The pieces, with moments of some columns about centres that were found before there were pairs.
 
     Rows that have no partner, or NULL, may lie elsewhere, and so may those of another piece, or of an open transaction.
-    Where a mean turns out to be far from its centre, the piece is summed again about its mean. ``again`` has the pairs;
-    by default they are matched again, if there is anything to sum.
+    Where a mean turns out to be far from its centre, the piece is summed again about its mean: pairs that are not kept
+    are then matched again.
     """
     about = _beside_deviations(rows, names, centres)
     pairs.aggregate(
@@ -168,18 +184,17 @@ def about_centre(
     }
     far = exp.or_(*far_off(len(names)), copy=False) if names else exp.false()
     off = sql.query(
-        [sql.column(PIECE), *named(means)],
+        [sql.column(PIECE), *sql.columns(means)],
         sql.table("_pp_rough"),
         where=exp.and_(sql.column(PIECE).is_(exp.null()).not_(), far, copy=False),
     )
     statement.step("_pp_off", off, materialized=True)
-    if again is None:
-        any_far = sql.query(
-            [sql.named(sql.number(1), "_pp_one")], sql.table("_pp_off"), limit=sql.number(1)
-        )
-        statement.step("_pp_far", any_far, materialized=True)
-        again = "_pp_pairs_again"
-        statement.step(again, pairs.joined(OnlyIf("_pp_far")), materialized=False)
+    any_far = sql.query(
+        [sql.named(sql.number(1), "_pp_one")], sql.table("_pp_off"), limit=sql.number(1)
+    )
+    statement.step("_pp_far", any_far, materialized=True)
+    again = "_pp_pairs_again"
+    statement.step(again, pairs.joined(OnlyIf("_pp_far")), materialized=False)
     means_found = centre_columns(names)
     parts = {COUNT: aggregates.rows()} | _moments_about(means_found) | more
     rows_off = sql.table(again).using(sql.table("_pp_off"), [PIECE])
@@ -237,7 +252,7 @@ def _align(
     crossed: dict[str, sql.Expr] = {"_pp_products_across": products, ALL: _fits(pairs)}
     crossed |= {name: part for name, part in parts.items() if name not in (COUNT, SUMS, PRODUCTS)}
     rows = sql.derived(
-        sql.query(named(crossed), sql.derived(_side_by_side(pairs), "_pp_rows")), "_pp_across"
+        sql.query(sql.columns(crossed), sql.derived(_side_by_side(pairs), "_pp_rows")), "_pp_across"
     )
     for side, of_side in ((ORIGINAL, own), (MASKED, other)):
         counted = {COUNT: aggregates.rows()} if side == ORIGINAL else {}
@@ -246,7 +261,9 @@ def _align(
             f"{PRODUCTS}{side[3:]}": aggregates.products(of_side),
         }
         rows = rows.cross(
-            sql.derived(sql.query(named(counted | sums), sql.table(side)), f"_pp_sums_of{side[3:]}")
+            sql.derived(
+                sql.query(sql.columns(counted | sums), sql.table(side)), f"_pp_sums_of{side[3:]}"
+            )
         )
     made = {
         SUMS: sql.call(
@@ -260,7 +277,7 @@ def _align(
         sql.call("coalesce", exp.paren(each).not_(), exp.true()) for each in far_off(len(values))
     ]
     whole = exp.and_(sql.column(ALL), *near, copy=False)
-    found = sql.derived(sql.query(named(columns), rows), "_pp_found")
+    found = sql.derived(sql.query(sql.columns(columns), rows), "_pp_found")
     only_near = sql.query([exp.Star(replace=[sql.named(whole, ALL)])], found)
     statement.step(ALIGNED, only_near, materialized=True)
 
@@ -313,11 +330,8 @@ def sample(
 
 def draw(statement: sql.Statement, values: Sequence[sql.Expr], size: int = SAMPLE_SIZE) -> None:
     """The sample, to be told beside the pieces."""
-    all_rows = sql.query([sql.named(aggregates.rows(), "_pp_rows_of_all")], sql.table(ORIGINAL))
-    rows = sql.table(PAIRS).cross(sql.derived(all_rows, "_pp_all_rows"))
-    share = sql.number(float(size)) / sql.call(
-        "greatest", sql.column("_pp_rows_of_all"), sql.number(1)
-    )
+    rows = sql.table(PAIRS).cross(sql.table(KEY_LOOK))
+    share = sql.number(float(size)) / sql.call("greatest", sql.column(ROWS), sql.number(1))
     most = sql.call("least", sql.double(sql.number(1.0)), share) * sql.number(LARGEST_HASH)
     row = sql.array((sql.double(value.copy()) for value in values), "DOUBLE")
     drawn = sql.call("flatten", sql.in_order("list", row, [sql.column(HASH)]))
@@ -342,7 +356,7 @@ def _beside_deviations(
 ) -> sql.Rows:
     """The same rows with how far each of some columns is from its centre: ``_pp_d0…``"""
     values = {f"_pp_d{i}": value for i, value in enumerate(_deviations(names, centres))}
-    return sql.derived(sql.query([exp.Star(), *named(values)], rows), "_pp_about")
+    return sql.derived(sql.query([exp.Star(), *sql.columns(values)], rows), "_pp_about")
 
 
 def _moments_about(centres: Sequence[sql.Expr]) -> Parts:

@@ -7,62 +7,50 @@ Whatever is measured reads the rows of ``_pp_pairs``: the key ``_pp_k0…`` and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
-
-from sqlglot import exp
 
 from ppduck.call.registry import Result
 from ppduck.call.roles import Feature, numeric
-from ppduck.call.spec import Spec
-from ppduck.call.udf import Udf, told_udf
-from ppduck.catalogue.tables import Column, Source
-from ppduck.errors import listed, quoted
+from ppduck.call.udf import Udf
+from ppduck.catalogue.source import Column, Source
+from ppduck.frozen import frozen
 from ppduck.pairs.columns import Compared
+from ppduck.pairs.one_to_one import (
+    CHECK,
+    KEY_LOOK,
+    MASKED,
+    MATCHED,
+    ORIGINAL,
+    PAIRED,
+    REPEATED,
+    MatchSpec,
+    OnlyIf,
+    check,
+    key_hash,
+    look_at_keys,
+)
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
-LOOK = 1_000  # rows that a first look is at
-SIDES = ORIGINAL, MASKED = "_pp_original", "_pp_masked"
 PAIRS, SHARED = "_pp_pairs", "_pp_shared_pairs"
 PIECE, HASH = "_pp_piece", "_pp_hash"
 PIECES = "_pp_pieces"  # the step with aggregates of each piece
 COUNT = "_pp_count"  # the pairs of a piece
-CHECK, MATCHED = (
-    "_pp_check",
-    "_pp_matched",
-)  # the step that refuses pairs, and their number where it does not
 SAMPLED, SAMPLE = "_pp_sampled", "_pp_sample"  # some pairs of each piece
 
 
-@dataclass(frozen=True)
-class PairSpec(Spec):
+@frozen
+class PairSpec(MatchSpec):
     """The names of what is compared."""
 
-    release: str
-    key: list[str]
     columns: list[str]
     categories: list[str]
     features: list[str]
     pieces: list[str | None]
 
 
-@dataclass(frozen=True)
-class Counts:
-    """How many rows and pairs there are; where they do not fit, how many rows are alone and how many keys twice."""
-
-    original: int
-    release: int
-    pairs: int
-    same: bool
-    original_alone: int
-    release_alone: int
-    original_twice: int
-    release_twice: int
-
-
-@dataclass(frozen=True)
+@frozen
 class Told:
     """What every measure is told of the pairs: their number, once they were found to match."""
 
@@ -72,22 +60,8 @@ class Told:
 AnySpec = TypeVar("AnySpec", bound=PairSpec)
 
 
-@dataclass(frozen=True)
-class OnlyIf:
-    """Rows are read only if a step of one row, or none, lets them: ``where`` is a condition on it."""
-
-    step: str
-    where: sql.Expr | None = None
-
-    def of(self, side: str) -> tuple[sql.Rows, list[sql.Expr]]:
-        rows = sql.table(side).cross(sql.table(self.step))
-        return rows, [] if self.where is None else [self.where.copy()]
-
-
-ALIGNED, ALL = (
-    "_pp_aligned",
-    "_pp_all",
-)  # the sums of rows side by side, and whether they are the pairs
+# the sums of rows side by side, and whether they are the pairs
+ALIGNED, ALL = ("_pp_aligned", "_pp_all")
 UNLESS_ALIGNED = OnlyIf(ALIGNED, sql.column(ALL).not_())
 
 
@@ -100,7 +74,9 @@ class Pairs:
     def __init__(self, columns: Compared, within: sql.Statement | None = None) -> None:
         self.columns = columns
         self.within = within
-        self.looks_aligned = False
+        self.looks_aligned = (
+            False  # set by moments(), which sums rows that lie side by side without a join
+        )
 
     def statement(self, *, materialized: bool = False) -> sql.Statement:
         """Steps up to the pairs; they are kept where they are ``materialized``, as for readers that come twice."""
@@ -116,7 +92,7 @@ class Pairs:
         self.join(statement, materialized=materialized)
 
     def share(self, statement: sql.Statement) -> None:
-        """Steps up to the check, for statements within this one; the pairs have this one's piece too."""
+        """Steps up to the check, for the statements within this one, which read these pairs."""
         self.sides(statement)
         self.join(statement, step=SHARED, materialized=True)
         self.aggregate(statement, {}, sql.table(SHARED))
@@ -134,30 +110,27 @@ class Pairs:
         *,
         step: str = PAIRS,
         materialized: bool = False,
-        unless: OnlyIf | None = None,
+        only_if: OnlyIf | None = None,
     ) -> None:
         """The pairs; a key of few values would make more of them than can be counted, and makes none."""
-        digest = _hash([sql.column(name) for name in self.key_names])
-        rows, where = unless.of(ORIGINAL) if unless else (sql.table(ORIGINAL), [])
-        distinct = sql.call("approx_count_distinct", digest)
-        few = (aggregates.rows() > LOOK) & (distinct < sql.number(0.5) * aggregates.rows())
-        look = sql.query([sql.named(few, "_pp_repeated")], rows, where=sql.every(where))
-        statement.step("_pp_key_look", look, materialized=True)
-        statement.step(step, self.joined(unless), materialized=materialized)
+        look_at_keys(statement, self.key_names, only_if)
+        statement.step(step, self.joined(only_if), materialized=materialized)
 
     def joined(self, only_if: OnlyIf | None) -> sql.Expr:
         """A SELECT of the pairs, if what is joined to both sides lets them."""
-        repeated = sql.scalar(sql.query([sql.column("_pp_repeated")], sql.table("_pp_key_look")))
         sides = []
-        for side, more in ((ORIGINAL, [repeated.not_()]), (MASKED, [])):
+        for side in (ORIGINAL, MASKED):
             rows, where = only_if.of(side) if only_if else (sql.table(side), [])
-            read = sql.query([sql.star(side)], rows, where=sql.every([*where, *more]))
+            if side == ORIGINAL:
+                rows = rows.cross(sql.table(KEY_LOOK))
+                where.append(sql.column(REPEATED).not_())
+            read = sql.query([sql.star(side)], rows, where=sql.every(where))
             sides.append(sql.derived(read, side))
         names = [*self.value_names, *self.category_names]
         keys = [sql.column(name, ORIGINAL) for name in self.key_names]
         piece = sql.named(self._piece(), PIECE)
         carried = map(sql.column, [*self._carried(), *self._carried("_masked")])
-        columns = [*keys, *map(sql.column, names), *carried, piece, sql.named(_hash(keys), HASH)]
+        columns = [*keys, *map(sql.column, names), *carried, piece, sql.named(key_hash(keys), HASH)]
         return sql.query(columns, sides[0].using(sides[1], self.key_names))
 
     def _piece(self) -> sql.Expr:
@@ -272,89 +245,21 @@ class Pairs:
         )
 
     def check(self, statement: sql.Statement) -> None:
-        """Raises where keys do not match one to one; which is counted in detail only then.
-
-        Keys that agree as multisets (their hashes sum to the same) and make as many pairs as rows are unique.
-        """
+        """Raises where keys do not match one to one."""
         if self.within is not None:
             return
-        counted = self._side_counts(ORIGINAL).cross(self._side_counts(MASKED))
-        pairs = sql.call("coalesce", sql.call("sum", sql.column(COUNT)), sql.number(0))
-        read = sql.query(
-            [sql.named(sql.cast(pairs, "BIGINT"), "_pp_pairs_counted")], sql.table(PIECES)
-        )
-        n_original, n_masked, n_pairs, digest, masked_digest = map(
-            sql.column,
-            (
-                "_pp_rows_original",
-                "_pp_rows_masked",
-                "_pp_pairs_counted",
-                "_pp_digest_original",
-                "_pp_digest_masked",
-            ),
-        )
-        same = exp.NullSafeEQ(this=digest, expression=masked_digest)
-        fits = n_original.eq(n_masked) & n_pairs.eq(n_original) & same
-        columns = [
-            exp.Star(),
-            sql.named(same.copy(), "_pp_same"),
-            sql.named(exp.paren(fits).not_(), "_pp_bad"),
-        ]
-        counts = sql.query(columns, counted.cross(sql.derived(read, "_pp_counted")))
-        statement.step("_pp_counts", counts, materialized=True)
-        told = {
-            "original": n_original,
-            "release": n_masked,
-            "pairs": n_pairs,
-            "same": sql.column("_pp_same"),
-        }
-        told |= {
-            "original_alone": self._alone(ORIGINAL, MASKED),
-            "release_alone": self._alone(MASKED, ORIGINAL),
-        }
-        told |= {"original_twice": self._twice(ORIGINAL), "release_twice": self._twice(MASKED)}
-        asked = MATCH.asked(self.spec(PairSpec), told)
-        statement.step(
-            CHECK,
-            sql.query([sql.named(asked, MATCHED)], sql.table("_pp_counts")),
-            materialized=True,
-        )
-
-    def _side_counts(self, side: str) -> sql.Rows:
-        """Rows and a digest of the keys of one table; rows that lie side by side are counted already."""
-        n, rows, where = aggregates.rows(), sql.table(side), list[sql.Expr]()
-        if self.looks_aligned:
-            rows, where = UNLESS_ALIGNED.of(side)
-            beside = sql.cases((sql.column(ALL), sql.column(COUNT)), otherwise=sql.number(0))
-            n = n + sql.scalar(sql.query([beside], sql.table(ALIGNED)))
-        digest = sql.call("sum", _hash([sql.column(name) for name in self.key_names]))
-        columns = {f"_pp_rows{side[3:]}": n, f"_pp_digest{side[3:]}": digest}
-        return sql.derived(
-            sql.query(named(columns), rows, where=sql.every(where)), f"_pp_counts{side[3:]}"
-        )
-
-    def _if_bad(self, side: str) -> sql.Rows:
-        rows, where = OnlyIf("_pp_counts", sql.column("_pp_bad")).of(side)
-        keys = [sql.column(name) for name in self.key_names]
-        return sql.derived(sql.query(keys, rows, where=sql.every(where)), side)
-
-    def _alone(self, side: str, other: str) -> sql.Expr:
-        """The rows of a table whose key the other does not have."""
-        rows = self._if_bad(side).using(self._if_bad(other), self.key_names, anti=True)
-        return sql.scalar(sql.query([aggregates.rows()], rows))
-
-    def _twice(self, side: str) -> sql.Expr:
-        """The keys that a table has more than once."""
-        keys = [sql.column(name) for name in self.key_names]
-        count = sql.named(aggregates.rows(), "_pp_times")
-        each = sql.query([count], self._if_bad(side), where=sql.present(keys), group=keys)
-        return sql.scalar(
-            sql.query(
-                [aggregates.rows()],
-                sql.derived(each, "_pp_keys"),
-                where=sql.column("_pp_times") > 1,
-            )
-        )
+        own = self.columns
+        keys = [column.name for column in own.key]
+        spec = MatchSpec(own.function, own.original.label, own.masked.label, keys)
+        total = sql.call("coalesce", sql.call("sum", sql.column(COUNT)), sql.number(0))
+        pairs = sql.query([sql.named(sql.cast(total, "BIGINT"), PAIRED)], sql.table(PIECES))
+        if not self.looks_aligned:
+            check(statement, spec, self.key_names, pairs)
+            return
+        # Rows that lie side by side are counted already.
+        beside = sql.cases((sql.column(ALL), sql.column(COUNT)), otherwise=sql.number(0))
+        counted = sql.scalar(sql.query([beside], sql.table(ALIGNED)))
+        check(statement, spec, self.key_names, pairs, UNLESS_ALIGNED, counted)
 
     def spec(self, of: type[AnySpec], **more: Any) -> AnySpec:
         own = self.columns
@@ -377,20 +282,29 @@ class Pairs:
         spec: PairSpec,
         told: Mapping[str, sql.Expr],
         results: Iterable[Result],
+        *,
+        beside: Mapping[str, sql.Expr] | None = None,
     ) -> sql.Expr:
-        """The rows that a UDF makes of its specification and of ``told``: aggregates over the pieces."""
+        """The rows that a UDF makes of its specification and of ``told``: aggregates over the pieces.
+
+        SELECTs of one row, by their names, may stand ``beside`` each piece.
+        """
         self.check(statement)
-        whole = sql.derived(whole_of(statement, told), "_pp_whole")
+        whole = sql.derived(whole_of(statement, told, beside or {}), "_pp_whole")
         return statement.query(unnested(udf, spec, told, whole, results))
 
 
-def whole_of(statement: sql.Statement, told: Mapping[str, sql.Expr]) -> sql.Expr:
+def whole_of(
+    statement: sql.Statement, told: Mapping[str, sql.Expr], beside: Mapping[str, sql.Expr]
+) -> sql.Expr:
     """One row of what is told of all pieces together, as ``_pp_told_…``."""
     rows = sql.table(PIECES)
     if statement.has(SAMPLED):
         rows = rows.using(sql.table(SAMPLED), [PIECE], outer=True)
+    for name, query in beside.items():
+        rows = rows.cross(sql.derived(query, f"{name}_of_all"))
     parts = {f"_pp_told_{name}": value for name, value in told.items()}
-    return sql.query(named(parts), rows, where=sql.present([sql.column(PIECE)]))
+    return sql.query(sql.columns(parts), rows, where=sql.present([sql.column(PIECE)]))
 
 
 def unnested(
@@ -401,40 +315,12 @@ def unnested(
     fields = {"pairs": sql.column(MATCHED)} | {
         name: sql.column(f"_pp_told_{name}") for name in told
     }
-    asked = sql.named(sql.call("unnest", udf.asked(spec, fields)), "_pp_row")
+    asked = sql.named(sql.call("unnest", udf.in_sql(spec, fields)), "_pp_row")
     made = sql.query([asked], sql.table(CHECK).cross(rows))
     own = [
         sql.named(sql.part(sql.column("_pp_row"), result.name), result.name) for result in results
     ]
     return sql.query(own, sql.derived(made, "_pp_made"))
-
-
-def matched(spec: PairSpec, counts: Counts) -> int:
-    """The number of pairs, if every row has exactly one partner."""
-    if counts.original == counts.release == counts.pairs and counts.same:
-        return counts.pairs
-    original, release = quoted(spec.table), quoted(spec.release)
-    found = []
-    if counts.original_alone:
-        found.append(
-            f"{counts.original_alone} of the {counts.original} rows of {original} have no partner in {release}"
-        )
-    if counts.release_alone:
-        found.append(
-            f"{counts.release_alone} of the {counts.release} rows of {release} have no partner in {original}"
-        )
-    for count, name in ((counts.original_twice, original), (counts.release_twice, release)):
-        if count:
-            found.append(f"{count} keys occur more than once in {name}")
-    if not found:
-        found.append("keys that count as equal are spelt in different ways")
-    raise spec.refuse(
-        f"rows are matched by key ({listed(spec.key)}), and they do not match one to one: {'; '.join(found)}. "
-        "Name a key that is unique and never NULL, and compare tables of the same rows, such as '(SELECT … WHERE …)'."
-    )
-
-
-MATCH = told_udf("ppduck_matched", matched, PairSpec, Counts, "BIGINT")
 
 
 def _number(column: Column) -> sql.Expr:
@@ -453,14 +339,6 @@ def _inputs(features: Iterable[Feature], kind: str, first: int) -> list[sql.Expr
     ]
 
 
-def _hash(keys: Sequence[sql.Expr]) -> sql.Expr:
-    return sql.call("hash", *(key.copy() for key in keys))
-
-
-def named(columns: Mapping[str, sql.Expr]) -> list[sql.Expr]:
-    return [sql.named(value, name) for name, value in columns.items()]
-
-
 def of_pieces(parts: Mapping[str, sql.Expr], rows: sql.Rows) -> sql.Expr:
     """Aggregates of each piece."""
-    return sql.query([sql.column(PIECE), *named(parts)], rows, group=[sql.column(PIECE)])
+    return sql.query([sql.column(PIECE), *sql.columns(parts)], rows, group=[sql.column(PIECE)])

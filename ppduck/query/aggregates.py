@@ -32,6 +32,14 @@ def rows() -> sql.Expr:
     return sql.call("count", exp.Star())
 
 
+def count_if(condition: sql.Expr) -> sql.Expr:
+    return sql.cast(sql.call("count_if", condition), "BIGINT")
+
+
+def count_distinct(value: sql.Expr) -> sql.Expr:
+    return sql.call("count", exp.Distinct(expressions=[value.copy()]))
+
+
 def missing(values: Sequence[sql.Expr]) -> sql.Expr:
     """How many rows have NULL in each column, as one list."""
     return sql.array(

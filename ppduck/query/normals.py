@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -92,9 +93,7 @@ def with_scores(rows: sql.Expr, shares: Mapping[str, str]) -> sql.Expr:
     """
     parts, scores, helpers = [], [], []
     for i, (share, name) in enumerate(shares.items()):
-        p, q, u, r = (
-            sql.column(each) for each in (share, f"_pp_off{i}", f"_pp_near{i}", f"_pp_log{i}")
-        )
+        p, (q, u, r) = sql.column(share), _helpers(i)
         tail = sql.call("least", p.copy(), exp.Sub(this=sql.number(1), expression=p.copy()))
         far = sql.call("sqrt", exp.Neg(this=sql.call("ln", tail)))
         near = exp.Sub(this=sql.number(0.180625), expression=sql.product(q, q))
@@ -104,19 +103,29 @@ def with_scores(rows: sql.Expr, shares: Mapping[str, str]) -> sql.Expr:
             sql.named(far, r.name),
         ]
         helpers += [q.name, u.name, r.name]
-        middle = _ratio(q, _MIDDLE, u)
-        sign = sql.call("sign", q.copy())
-        ends = [
-            _ratio(sign, each, sql.minus(r.copy(), sql.number(less)))
-            for each, less in ((_TAIL, 1.6), (_FAR, 5))
-        ]
-        is_middle = exp.LTE(this=sql.call("abs", q.copy()), expression=sql.number(0.425))
-        is_tail = exp.LTE(this=r.copy(), expression=sql.number(5))
-        scores.append(
-            sql.named(sql.cases((is_middle, middle), (is_tail, ends[0]), otherwise=ends[1]), name)
-        )
+        scores.append(sql.named(sql.raw(_score(i)), name))
     inner = sql.query([exp.Star(), *parts], sql.derived(rows, "_pp_shares"))
     return sql.query([sql.star("_pp_parts", helpers), *scores], sql.derived(inner, "_pp_parts"))
+
+
+def _helpers(i: int) -> list[sql.Expr]:
+    """p - 1/2, what the middle is a function of, and what the tails are, of the i-th share."""
+    return [sql.column(f"_pp_{each}{i}") for each in ("off", "near", "log")]
+
+
+@lru_cache(maxsize=64)
+def _score(i: int) -> str:
+    """Φ⁻¹ from its helpers. As text, made once: the tree of so many terms would take long in every plan."""
+    q, u, r = _helpers(i)
+    middle = _ratio(q, _MIDDLE, u)
+    sign = sql.call("sign", q.copy())
+    ends = [
+        _ratio(sign, each, sql.minus(r.copy(), sql.number(less)))
+        for each, less in ((_TAIL, 1.6), (_FAR, 5))
+    ]
+    is_middle = exp.LTE(this=sql.call("abs", q.copy()), expression=sql.number(0.425))
+    is_tail = exp.LTE(this=r.copy(), expression=sql.number(5))
+    return sql.render(sql.cases((is_middle, middle), (is_tail, ends[0]), otherwise=ends[1]))
 
 
 def _ratio(

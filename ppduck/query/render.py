@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar
 
 from sqlglot import exp
-from sqlglot.generators.duckdb import DuckDBGenerator
+
+from ppduck.libraries import sqlglot_duckdb
 
 QUOTE = '"'
 
@@ -30,16 +32,30 @@ def _call(generator: Any, node: exp.Anonymous) -> str:
     return f"{node.this}({', '.join(map(generator.sql, node.expressions))})"
 
 
-class _Generator(DuckDBGenerator):
-    """Writes orders out: what they mean by default is a setting of the user's."""
+def _cast(generator: Any, node: exp.Cast) -> str:
+    to = node.args["to"]
+    if isinstance(to, exp.Var):  # a type that is text already
+        return f"CAST({generator.sql(node, 'this')} AS {to.this})"
+    return str(generator.cast_sql(node))
 
-    TRANSFORMS: ClassVar[dict[Any, Any]] = {
-        **DuckDBGenerator.TRANSFORMS,
-        exp.Anonymous: _call,
-        exp.Column: _column,
-        exp.Ordered: _order,
-    }
+
+@cache
+def _generator() -> Any:
+    own = sqlglot_duckdb.DuckDBGenerator
+
+    class Generator(own):  # type: ignore[valid-type, misc]
+        """Writes orders out: what they mean by default is a setting of the user's."""
+
+        TRANSFORMS: ClassVar[dict[Any, Any]] = {
+            **own.TRANSFORMS,
+            exp.Anonymous: _call,
+            exp.Cast: _cast,
+            exp.Column: _column,
+            exp.Ordered: _order,
+        }
+
+    return Generator
 
 
 def render(expression: exp.Expr) -> str:
-    return _Generator(dialect="duckdb").generate(expression, copy=False)
+    return str(_generator()(dialect="duckdb").generate(expression, copy=False))

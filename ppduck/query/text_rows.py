@@ -16,7 +16,6 @@ def text_rows(columns: Sequence[str], rows: Iterable[Sequence[str | None]]) -> s
         for row in rows
     ]
     own = exp.TableAlias(this=sql.name("_pp_known"), columns=[sql.name(each) for each in columns])
-    texts = [
-        sql.named(sql.cast(sql.column(each), "VARCHAR"), each) for each in columns
-    ]  # one that is all NULL too
+    # one that is all NULL too
+    texts = [sql.named(sql.cast(sql.column(each), "VARCHAR"), each) for each in columns]
     return sql.query(texts, sql.Rows(exp.Values(expressions=tuples, alias=own)))

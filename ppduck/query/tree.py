@@ -45,13 +45,16 @@ def text(value: str) -> Expr:
 
 
 def number(value: float | int) -> Expr:
-    literal: Expr = exp.Literal.number(repr(abs(value)))
+    literal: Expr = exp.Literal(
+        this=repr(abs(value)), is_string=False
+    )  # Literal.number would read it again
     return exp.Neg(this=literal) if value < 0 else literal
 
 
 @cache
-def _type(written: str) -> exp.DataType:
-    return exp.DataType.build(written, dialect="duckdb")
+def _type(written: str) -> Expr:
+    """As text: there are hundreds of casts in a plan, and few types."""
+    return raw(render(exp.DataType.build(written, dialect="duckdb")))
 
 
 def cast(value: Expr, type_name: str) -> Expr:
@@ -95,6 +98,11 @@ def minus(left: Expr, right: Expr) -> Expr:
 
 def named(value: Expr, alias: str) -> Expr:
     return exp.Alias(this=value, alias=name(alias))
+
+
+def columns(values: Mapping[str, Expr]) -> list[Expr]:
+    """Some values, each under its name."""
+    return [named(value, alias) for alias, value in values.items()]
 
 
 def array(values: Iterable[Expr], of: str) -> Expr:
@@ -236,10 +244,6 @@ def union_all(queries: Sequence[Expr]) -> Expr:
 def scalar(query: Expr) -> Expr:
     """A SELECT of one value as an expression."""
     return exp.Subquery(this=query)
-
-
-def descending(value: Expr) -> Expr:
-    return exp.Ordered(this=value, desc=True, nulls_first=False)
 
 
 def _order(by: Sequence[Expr]) -> Expr:

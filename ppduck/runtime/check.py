@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from ppduck.call.udf import told_udf
 from ppduck.errors import Faults, quoted
-from ppduck.kernels.noise import tweak_of
+from ppduck.frozen import frozen
+from ppduck.runtime.key_check import ReleaseSeen, Uniqueness, refuse_keys
 from ppduck.runtime.spec import MaskSpec
 
 # Beyond this, or its inverse, the squares that variances are made of are no longer safe.
@@ -15,22 +15,18 @@ LARGEST = 1e140
 _KEY_BEHIND = ", _pp_key UBIGINT"
 
 
-@dataclass(frozen=True)
-class Seen:
+@frozen
+class Seen(ReleaseSeen):
     """What the first look tells of a group."""
 
     group: str | None
-    rows: int
     nulls: list[int]  # of each nonconf column
     peaks: list[float | None]  # the largest absolute value of each number
     constant: list[bool | None]  # of each conf column as a DOUBLE, and as it is
     truly_constant: list[bool | None]
     unread: list[int]  # values that are no numbers, where types are not known
     unseen: list[int]  # rows of each category with a level that planning did not see
-    keyless: int
-    distinct_keys: int  # about
     row_type: str | None
-    digest: str | None  # of all keys
 
     @property
     def where(self) -> str:
@@ -50,9 +46,9 @@ def check(spec: MaskSpec, seen: Seen) -> int:
                 f"column {quoted(name)} has {count} rows{seen.where} with a level that was not there when the call was "
                 "planned; run it again, after a commit if the rows are part of an open transaction."
             )
-    _keys(faults, spec, seen)
+    refuse_keys(faults, spec.key, seen, Uniqueness.MOST, seen.where)
     faults.raise_if_any()
-    return tweak_of(spec.context, int(seen.digest or 0))
+    return seen.tweak(spec.context)
 
 
 def _refuse_another_table(spec: MaskSpec, seen: Seen) -> None:
@@ -105,16 +101,6 @@ def _constant(faults: Faults, spec: MaskSpec, seen: Seen) -> None:
             )
 
 
-def _keys(faults: Faults, spec: MaskSpec, seen: Seen) -> None:
-    if seen.keyless:
-        faults.add(
-            f"key {quoted(', '.join(spec.key))} is NULL in {seen.keyless} of {seen.rows} rows{seen.where}; every row "
-            "needs a key."
-        )
-    elif seen.rows > 3 and seen.distinct_keys < seen.rows / 2:
-        faults.add(_shared_keys(spec.key, seen.rows, seen.where))
-
-
 def _null_in_nonconf(spec: MaskSpec, name: str, rows: str) -> str:
     found = f"nonconf column {quoted(name)} has NULL in {rows}."
     others = "'drop' (leave those rows out) or 'mean' (count them as average)"
@@ -128,15 +114,6 @@ def _null_in_nonconf(spec: MaskSpec, name: str, rows: str) -> str:
             f"leave it out of nonconf, or say on_null := {others}."
         )
     return f"{found} Leave the column out of nonconf, or say on_null := {others}."
-
-
-def _shared_keys(key: list[str], rows: int, where: str) -> str:
-    if key:
-        return (
-            f"key {quoted(', '.join(key))} does not identify the {rows} rows{where}: most of them share it. "
-            "Name a unique column."
-        )
-    return f"most of the {rows} rows{where} are copies of each other and would get the same noise; name a unique key."
 
 
 CHECK = told_udf("ppduck_check", check, MaskSpec, Seen, "UBIGINT")

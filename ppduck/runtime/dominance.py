@@ -31,7 +31,7 @@ in it, such a row is judged by the share that it would have.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -39,6 +39,7 @@ import numpy as np
 from ppduck import notes
 from ppduck.call.linear_mask import Request, Weighing
 from ppduck.errors import listed
+from ppduck.frozen import frozen
 from ppduck.kernels import leverage
 from ppduck.kernels.linear import Blocks, independent
 from ppduck.runtime.nearness import Column
@@ -59,7 +60,7 @@ _LACKING = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Reach:
     """How far rows reach in the terms in which one may stand apart, and in conf whether or not a row lacks others."""
 
@@ -70,7 +71,7 @@ class Reach:
     columns: Column | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Judged:
     """The terms in which a row may stand apart, and how far the rows reach in each."""
 
@@ -85,9 +86,8 @@ class Judged:
     categories: Sequence[list[int]]
     learnt: frozenset[int]  # the terms of S that a model has learnt, which bend where few rows are
     products: frozenset[int]  # squares and products of terms, which noise may be kept free of
-    incomplete: list[
-        tuple[str, float]
-    ]  # conf columns, and the largest share that a row without others would have
+    # conf columns, and the largest share that a row without others would have
+    incomplete: list[tuple[str, float]]
 
     @classmethod
     def of(cls, spec: MaskSpec, request: Request, blocks: Blocks, reach: Reach) -> Judged:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ppduck.call.udf import Unsigned
 from ppduck.errors import PpduckError
+from ppduck.frozen import frozen
 from ppduck.kernels.noise import KeyedNoise
 from ppduck.runtime.nearness import Judge
 from ppduck.runtime.spec import MaskSpec
 from ppduck.values import Array, folded
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupLists:
     """The values of a group, column by column in the order of their names, and the secret that its chance is of."""
 
@@ -31,7 +30,7 @@ class GroupLists:
         return Group(spec, self.group, self.secret, self.query, names, values)
 
 
-@dataclass(frozen=True)
+@frozen
 class Group:
     """A group as a mask reads it: rows by columns, and whom to tell what is found."""
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from ppduck.call.guarantees import Loss
 from ppduck.call.linear_mask import Request
 from ppduck.call.roles import FEW_LEVELS
 from ppduck.errors import Faults, quoted
+from ppduck.frozen import frozen
 from ppduck.kernels import nearness
 from ppduck.kernels.linear import Blocks, LinearForm
 from ppduck.notes import Note
@@ -55,7 +55,7 @@ _LEFT_OUT = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Judge:
     """Notes and refuses what is found of the columns of one group of a call."""
 
@@ -154,7 +154,7 @@ class Judge:
         notes.add(Note(where, sentence, column, figure, size, self.group, self.query))
 
 
-@dataclass(frozen=True)
+@frozen
 class Column:
     """Of each conf column over all rows: the smallest and the largest value, the mean, 1 if all are whole numbers."""
 
@@ -169,7 +169,7 @@ def judge_form(
 ) -> None:
     """What the moments tell of a linear mask before a row is masked."""
     mask, call = spec.linear_mask, request.call
-    asked = mask.asked(call)
+    asked = mask.stays_near(call)
     judge = Judge(request.function, request.table, request.group, request.query, mask.remedy)
     found = nearness.nearness(blocks, form, mask.explaining(blocks, spec.places))
     whole = columns.whole

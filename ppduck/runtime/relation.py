@@ -10,7 +10,6 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from ppduck.call.udf import Udf, told_udf
 from ppduck.errors import PpduckError
+from ppduck.frozen import frozen
 from ppduck.kernels.relation import Relation, fit
 from ppduck.runtime.spec import MaskSpec
 from ppduck.values import Array
@@ -29,7 +29,7 @@ _models: OrderedDict[int, Relation] = OrderedDict()
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True)
+@frozen
 class Training:
     """Rows that a model is trained on: what it reads, then deviations of conf, one row after the other."""
 

@@ -10,7 +10,8 @@ import math
 from ppduck.runtime.nearness import NEAR
 
 LOW_SECURITY = 1 - NEAR
-# A model comes only so near to a column that nonconf determines; masked, it would be itself to within 3 % of its sd.
+# Where a model explains all but this share of a variance, nonconf as good as determines the column: the masked one
+# lies within √0.001, 3 % of its standard deviation, of itself.
 LEARNT = 1e-3
 
 

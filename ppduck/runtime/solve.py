@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ppduck.call.linear_mask import Request, flatten
 from ppduck.call.udf import Unsigned, told_udf
 from ppduck.errors import quoted
+from ppduck.frozen import frozen
 from ppduck.kernels.linear import Blocks
 from ppduck.kernels.threads import one_thread
 from ppduck.runtime import digits, dominance
@@ -19,7 +20,7 @@ from ppduck.values import Array, Moments
 _NOTHING = np.empty(0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Summed:
     """Sums over the rows of a group in which every conf column is present, about the centres of the first look."""
 
@@ -33,7 +34,7 @@ class Summed:
     centres: Array  # what X is measured from
 
 
-@dataclass(frozen=True)
+@frozen
 class Solvable(Summed):
     """All that a solve is told."""
 

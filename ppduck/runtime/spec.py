@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ppduck.call.linear_mask import LinearMask, TermPlaces
 from ppduck.call.numeric_mask import NumericMask
 from ppduck.call.registry import function_named
 from ppduck.call.spec import Spec
+from ppduck.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class MaskSpec(Spec):
     """Names, arguments and promises of one call; the same for all of its groups."""
 

@@ -67,9 +67,8 @@ def _shell(argv: Sequence[str]) -> int:
             with contextlib.suppress(dots.Leave):
                 session.run(scripts)
             return 0
-        from ppduck.shell.prompt import (
-            converse,
-        )  # which takes time, and packages that scripts do without
+        # which takes time, and packages that scripts do without
+        from ppduck.shell.prompt import converse
 
         note = " (new)" if is_new else " (read-only)" if arguments.readonly else ""
         return converse(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ppduck.call.numeric_mask import NumericMask
 from ppduck.call.parameters import Parameter
 from ppduck.call.registry import Function, PlainMacro, functions
-from ppduck.designs.mechanism import RandomizingMask
+from ppduck.designs.randomizing_mask import RandomizingMask
 from ppduck.shell.names import Chain, Names, Relation, chain, in_quotes
 from ppduck.shell.scan import Bracket, Place, first_statement, name_of, scan
 

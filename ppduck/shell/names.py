@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import duckdb
 
 from ppduck.call.registry import functions
+from ppduck.frozen import frozen
 from ppduck.query.whole_names import qualified
 
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
@@ -36,7 +36,7 @@ _RESERVED = """
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Relation:
     """A table or view."""
 

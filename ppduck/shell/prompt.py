@@ -46,9 +46,8 @@ def converse(session: Session, database: str) -> int:
         "ascii",
         "ANSI_X3.4-1968",
     ):
-        sys.stdin.reconfigure(
-            encoding="utf-8"
-        )  # which is what such a terminal sends, if it sends more than ASCII
+        # which is what such a terminal sends, if it sends more than ASCII
+        sys.stdin.reconfigure(encoding="utf-8")
     session.interactive = True
     names = Names(session.con)
     prompt: PromptSession[str] = PromptSession(

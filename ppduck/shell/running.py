@@ -73,9 +73,8 @@ class Run:
         if not self.unwanted:
             self.unwanted, self._since = True, time.monotonic()
         elif self._warned:
-            os._exit(
-                128 + signal.SIGINT
-            )  # DuckDB waits for something that nobody can interrupt, such as a pipe
+            # DuckDB waits for something that nobody can interrupt, such as a pipe
+            os._exit(128 + signal.SIGINT)
 
     def _warn(self) -> None:
         if not self._warned and time.monotonic() > self._since + PATIENCE:

@@ -203,11 +203,8 @@ def _dot_commands(text: str) -> Iterator[tuple[int, int]]:
     """Where dot commands start, and where the next line does."""
     if not _DOT_LINE.search(text):
         return
-    at, between, line_is_blank = (
-        0,
-        True,
-        True,
-    )  # between two statements, and before anything else on its line
+    # between two statements, and before anything else on its line
+    at, between, line_is_blank = (0, True, True)
     while at < len(text):
         if between:
             blanks = _BLANKS.match(text, at)

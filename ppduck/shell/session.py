@@ -111,9 +111,8 @@ class Session:
 
 
 def _open(database: str, readonly: bool, secret: bytes | None) -> duckdb.DuckDBPyConnection:
-    config = {
-        "python_enable_replacements": "false"
-    }  # names in SQL shall not find this program's variables
+    # names in SQL shall not find this program's variables
+    config = {"python_enable_replacements": "false"}
     try:
         return ppduck.connect(database, secret=secret, read_only=readonly, config=config)
     except (RuntimeError, UnicodeError):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
 
+from ppduck.frozen import frozen
 from ppduck.query import aggregates as plain
 from ppduck.query import tree as sql
 
@@ -22,7 +22,7 @@ LARGEST_HASH = 2.0**64
 Merge = Callable[[Sequence[tuple[Any, ...]]], Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class Aggregate:
     """One figure, or one list of figures, of each group."""
 
@@ -35,6 +35,11 @@ class Aggregate:
     @property
     def column(self) -> sql.Expr:
         return sql.column(self.name)
+
+
+def told(figures: Sequence[Aggregate]) -> dict[str, sql.Expr]:
+    """What a check or a solve is told: each figure under the name of the field that it fills."""
+    return {each.name.removeprefix("_pp_"): each.column for each in figures}
 
 
 def rows(name: str) -> Aggregate:
@@ -195,13 +200,12 @@ def quarter_of_range(mean: float | None, grid: float | None) -> float | None:
 
 def count_distinct(name: str, key: sql.Expr) -> Aggregate:
     """How many distinct keys there are, exactly."""
-    whole = sql.call("count", exp.Distinct(expressions=[key.copy()]))
     keys = sql.call("list", exp.Distinct(expressions=[key.copy()]))
 
     def merge(found: Sequence[tuple[Any, ...]]) -> Any:
         return len({each for (part,) in found for each in part or ()})
 
-    return Aggregate(name, whole, (keys,), merge, "distinct keys")
+    return Aggregate(name, plain.count_distinct(key), (keys,), merge, "distinct keys")
 
 
 def any_value(name: str, value: sql.Expr) -> Aggregate:

@@ -10,10 +10,12 @@ from sqlglot import exp
 from ppduck.call.numeric_mask import NumericMask
 from ppduck.call.registry import Function
 from ppduck.call.roles import FEW_LEVELS, Roles, assign
-from ppduck.catalogue.tables import Catalog, Source
+from ppduck.catalogue.source import Source
+from ppduck.catalogue.tables import ROWS_PER_LEVEL, Catalog
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.query.text_rows import text_rows
+from ppduck.stages import keys
 
 ROW = "_pp_row"  # a row of the table as a whole
 COLUMNS = ("column_name", "role", "note")
@@ -101,7 +103,8 @@ def _why_not_used(mask: NumericMask, one_level: bool) -> str:
     if one_level:
         return f"has a single level; {released}"
     return (
-        f"not in nonconf, or neither a number nor a text of at most {FEW_LEVELS} levels; {released}"
+        f"not in nonconf, or neither a number nor a text of at most {FEW_LEVELS} levels and {ROWS_PER_LEVEL} rows or "
+        f"more a level; {released}"
     )
 
 
@@ -150,7 +153,7 @@ def noise_key(
             "the content of the row, as there is no row number and no key is named",
         )
         key = list(of)
-    distinct = sql.call("count", exp.Distinct(expressions=[sql.call("hash", *key)]))
+    distinct = aggregates.count_distinct(keys.told_apart(key))
     verdict = sql.call(
         "if",
         exp.EQ(this=distinct.copy(), expression=aggregates.rows()),

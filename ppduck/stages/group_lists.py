@@ -54,10 +54,10 @@ def group_mask(
 ) -> NumericMask:
     """A mask ready to be registered, which looks at conf only."""
 
-    def plan(catalog: Catalog, call: ConfCall) -> sql.Expr:
+    def plan(catalog: Catalog, call: ConfCall) -> Plan:
         refuse_another_hash(name, catalog)
         roles = assign(name, catalog, call, uses_nonconf=False, may_be_unseen=True)
-        return stages(Masking(mask, roles, call)).query()
+        return stages(Masking(mask, roles, call))
 
     registered["loses"] = (*registered["loses"], LIMITS)
     registered.setdefault("explain", explained)
@@ -67,7 +67,7 @@ def group_mask(
         plan,
         kind=Kind.MASK,
         reads_s=False,
-        asked=lambda call: True,
+        stays_near=lambda call: True,
         udfs=(CHECK, *WORDS, *udfs),
         **registered,
     )
@@ -130,7 +130,7 @@ def _lists(masking: Masking, udf: Udf) -> sql.Expr:
     flat = sql.call(
         "flatten", sql.call("list_value", *(sql.column(f"_pp_list{j}") for j in columns))
     )
-    asked = udf.asked(specification(masking, terms), {**group_told(masking), "flat": flat})
+    asked = udf.in_sql(specification(masking, terms), {**group_told(masking), "flat": flat})
     tables = sql.derived(listed, VALUES).matched(sql.table(LOOK), masking.same_group(VALUES, LOOK))
     return sql.query([sql.column(ROWS), sql.named(asked, "_pp_masked_values")], tables)
 

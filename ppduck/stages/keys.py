@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from ppduck.catalogue.tables import Column
+from ppduck.catalogue.source import Column
 from ppduck.query import tree as sql
 from ppduck.values import folded
 
@@ -73,6 +73,11 @@ def numbers(columns: Sequence[Column]) -> list[sql.Expr]:
         )
         found.append(sql.call("coalesce", _whole(value, column.type), sql.cast(bits, KEY_TYPE)))
     return found
+
+
+def told_apart(values: Sequence[sql.Expr]) -> sql.Expr:
+    """What keys are told apart by where they are counted; no chance goes by it."""
+    return sql.call("hash", *(value.copy() for value in values))
 
 
 def in_order(columns: Sequence[Column]) -> list[Column]:

@@ -34,7 +34,7 @@ def farthest(measured: Measured, spec: MaskSpec) -> list[Stage]:
 
 def _weights(masking: Masking, spec: MaskSpec) -> Groups:
     """What leverage is computed with, for each group in which the moments do not rule out that it is near 1."""
-    weights = sql.named(LEVERS.asked(spec, told(masking)), "_pp_w")
+    weights = sql.named(LEVERS.in_sql(spec, told(masking)), "_pp_w")
     return Groups(WEIGHTS, True, sql.query([*masking.groups_of(), weights], sql.table(MOMENTS)))
 
 

@@ -16,7 +16,6 @@ from ppduck.call.roles import assign
 from ppduck.call.udf import Udf
 from ppduck.catalogue.hash_function import refuse_another_hash
 from ppduck.catalogue.tables import Catalog
-from ppduck.query import tree as sql
 from ppduck.runtime.check import CHECK
 from ppduck.runtime.nearness import LIMITS
 from ppduck.runtime.noise import WORDS
@@ -65,8 +64,17 @@ def linear_mask(
     ``check`` looks at the mask's own parameters while planning; ``stages`` makes another plan than the plain one.
     """
 
-    def plan(catalog: Catalog, call: NumericCall) -> sql.Expr:
-        return plan_of(mask, catalog, call, check, stages).query()
+    def plan(catalog: Catalog, call: NumericCall) -> Plan:
+        refuse_another_hash(name, catalog)
+        roles = assign(name, catalog, call, uses_nonconf=mask.reads_s)
+        call = by_own_names(call, roles)
+        faults = check(call, [column.name for column in roles.conf]) if check is not None else []
+        if faults:
+            raise roles.faults(name, faults)
+        masking = Masking(mask, roles, call)
+        if stages is not None:
+            return stages(masking)
+        return linear_plan(masking, keep_noise=catalog.fits_in_memory(roles.source))
 
     registered["loses"] = (*registered["loses"], LIMITS)
     registered.setdefault("explain", explained)
@@ -79,23 +87,3 @@ def linear_mask(
         **registered,
     )
     return mask
-
-
-def plan_of(
-    mask: LinearMask,
-    catalog: Catalog,
-    call: NumericCall,
-    check: Check | None = None,
-    stages: Planned | None = None,
-) -> Plan:
-    """The plan of a call, before it is SQL."""
-    refuse_another_hash(mask.name, catalog)
-    roles = assign(mask.name, catalog, call, uses_nonconf=mask.reads_s)
-    call = by_own_names(call, roles)
-    faults = check(call, [column.name for column in roles.conf]) if check is not None else []
-    if faults:
-        raise roles.faults(mask.name, faults)
-    masking = Masking(mask, roles, call)
-    if stages is not None:
-        return stages(masking)
-    return linear_plan(masking, keep_noise=catalog.fits_in_memory(roles.source))

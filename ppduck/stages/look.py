@@ -14,15 +14,16 @@ from ppduck.call.numeric_mask import NumericCall
 from ppduck.call.parameters import parameters_of
 from ppduck.call.roles import numeric
 from ppduck.query import tree as sql
-from ppduck.query.aggregates import rows
+from ppduck.query.aggregates import count_if, rows
 from ppduck.runtime.check import CHECK
+from ppduck.runtime.key_check import Uniqueness
 from ppduck.runtime.spec import MaskSpec
-from ppduck.stages import aggregates, rounding
+from ppduck.stages import aggregates, keys, rounding
 from ppduck.stages.aggregates import Aggregate
+from ppduck.stages.key_look import release_seen
 from ppduck.stages.masking import KEY, LOOK, SEEN, SOURCE, TWEAK, Masking
 from ppduck.stages.plan import Groups, Totals
 from ppduck.stages.release_identity import context
-from ppduck.stages.source import identity
 from ppduck.stages.terms import Terms
 
 
@@ -81,9 +82,8 @@ def look(
     centres = [terms.centre(i, name) for i, name in enumerate(terms.centres)]
     others = [*(each for each in centres if each is not None), *terms.also, *told]
     seen = Totals(SEEN, False, masking.groups, [*checked, *others], sql.table(SOURCE))
-    tells = {each.name.removeprefix("_pp_"): each.column for each in checked}
-    tells["group"] = masking.label()
-    tweak = CHECK.asked(specification(masking, terms), tells)
+    tells = aggregates.told(checked) | {"group": masking.label()}
+    tweak = CHECK.in_sql(specification(masking, terms), tells)
     measured = [
         sql.named(sql.number(0.0), name) if each is None else each.column
         for each, name in zip(centres, terms.centres, strict=True)
@@ -102,34 +102,24 @@ def _checked(masking: Masking, shared_keys: bool) -> list[Aggregate]:
     measured = [f.value for f in roles.features if f.level is None] + numbers
     untyped = [*conf, *raw] if roles.source.columns is None else []
     return [
-        aggregates.rows("_pp_rows"),
+        *_keys(masking, shared_keys),
         aggregates.counts("_pp_nulls", [_nulls(each) for each in raw]),
         aggregates.peaks("_pp_peaks", measured),
         aggregates.constant("_pp_constant", numbers),
         aggregates.constant("_pp_truly_constant", conf),
         aggregates.counts("_pp_unread", [_no_numbers(each) for each in untyped]),
         aggregates.counts("_pp_unseen", _unseen(masking)),
-        _without_key(masking),
-        _distinct_keys(masking, shared_keys),
         aggregates.any_value("_pp_row_type", sql.call("typeof", sql.column(SOURCE))),
-        aggregates.digest("_pp_digest", sql.column(KEY)),
     ]
 
 
-def _without_key(masking: Masking) -> Aggregate:
-    has_key = sql.present([sql.column(name) for name in masking.roles.key])
-    lacking = sql.number(0) if has_key is None else count_if(exp.Not(this=sql.paren(has_key)))
-    return aggregates.count("_pp_keyless", lacking)
-
-
-def _distinct_keys(masking: Masking, shared_keys: bool) -> Aggregate:
+def _keys(masking: Masking, shared_keys: bool) -> list[Aggregate]:
     """About how many rows have a key of their own; row numbers are known to be unique."""
-    roles, name = masking.roles, "_pp_distinct_keys"
-    if shared_keys or (not roles.key and roles.source.has_rowid):
-        return aggregates.rows(name)
-    return aggregates.distinct(
-        name, sql.call("hash", *identity(masking)) if roles.key else sql.column(KEY)
-    )
+    roles = masking.roles
+    key = [sql.column(name) for name in roles.key]
+    unique = shared_keys or (not key and roles.source.has_rowid)
+    own = keys.told_apart(key) if key else sql.column(KEY)
+    return release_seen(key, None if unique else own, Uniqueness.MOST)
 
 
 def _nulls(column: sql.Expr) -> sql.Expr:
@@ -140,10 +130,6 @@ def _no_numbers(column: sql.Expr) -> sql.Expr:
     """Of a column whose type is not known: how many values are no numbers."""
     number = sql.tried(column.copy(), "DOUBLE")
     return exp.Sub(this=sql.call("count", column.copy()), expression=sql.call("count", number))
-
-
-def count_if(condition: sql.Expr) -> sql.Expr:
-    return sql.cast(sql.call("count_if", condition), "BIGINT")
 
 
 def _unseen(masking: Masking) -> list[sql.Expr]:

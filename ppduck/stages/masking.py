@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from sqlglot import exp
 
 from ppduck.call.numeric_mask import NumericCall, NumericMask
 from ppduck.call.roles import Roles
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 from ppduck.query.ranks import ROW
 
@@ -21,7 +21,7 @@ __all__ = ["KEY", "LOOK", "QUERY_NUMBER", "ROW", "SEEN", "SOURCE", "TWEAK", "Mas
 Pairs = list[tuple[sql.Expr, sql.Expr]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Masking:
     """A mask, the columns by what they do, and the arguments."""
 

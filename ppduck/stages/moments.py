@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
 from ppduck.call.linear_mask import Weighing
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
+from ppduck.query.aggregates import count_if
 from ppduck.stages import aggregates
 from ppduck.stages.aggregates import Aggregate
-from ppduck.stages.look import count_if
 from ppduck.stages.masking import LOOK, Masking
 from ppduck.stages.noise import NOISY, noise_names
 from ppduck.stages.plan import Totals
@@ -20,7 +21,7 @@ from ppduck.stages.terms import Terms
 MOMENTS = "_pp_moments"
 
 
-@dataclass(frozen=True)
+@frozen
 class Measured:
     """What is summed: terms, the noise where the solve needs it, and what a kind of mask adds of its own."""
 

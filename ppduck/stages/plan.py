@@ -13,13 +13,13 @@ DuckDB is given all of them as one statement (``Plan.query``), so that a call se
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 from ppduck.stages.aggregates import Aggregate
 
 
-@dataclass(frozen=True)
+@frozen
 class Stage:
     """A step of a statement. What is ``kept`` is computed once, however often it is read."""
 
@@ -35,7 +35,7 @@ class Stage:
         return sql.table(self.name)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Made(Stage):
     made: sql.Expr
 
@@ -56,7 +56,7 @@ class Sorted(_Made):
     """From all rows at once."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Totals(Stage):
     """Aggregates of the rows of each group; without groups, of all rows."""
 
@@ -86,7 +86,7 @@ class Totals(Stage):
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan:
     """Stages in the order in which they read each other, and the SELECT that gives the answer."""
 

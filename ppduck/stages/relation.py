@@ -5,20 +5,20 @@ A sample of each group trains a model, and every row is evaluated by it, once, i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from sqlglot import exp
 
 from ppduck.call.linear_mask import TermPlaces
 from ppduck.call.roles import numeric
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 from ppduck.runtime.relation import EVALUATE, LEARN
 from ppduck.stages import aggregates
 from ppduck.stages.aggregates import Aggregate
 from ppduck.stages.look import specification
 from ppduck.stages.masking import KEY, LOOK, ROW, SOURCE, TWEAK, Masking
-from ppduck.stages.narrow import NARROW, in_sample, own_columns, sampled_upto
+from ppduck.stages.narrow_table import NARROW, in_sample, own_columns, sampled_upto
 from ppduck.stages.plan import Groups, Rows, Totals
 from ppduck.stages.terms import Terms, own_terms
 
@@ -27,7 +27,7 @@ SAMPLE_SIZE = 20_000
 PRODUCTS = 3  # u·u, u·x and x·x of each conf column
 
 
-@dataclass(frozen=True)
+@frozen
 class Input:
     """What a model reads: a number from its centre, or an indicator of a level."""
 
@@ -36,7 +36,7 @@ class Input:
     is_indicator: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Relation:
     """The learnt relation of one call."""
 
@@ -132,7 +132,7 @@ class Relation:
         """``_pp_models``: the model of each group."""
         masking = self.masking
         told = {"group": masking.label(), "sample": sql.column("_pp_sample")}
-        learnt = LEARN.asked(specification(masking, self.terms), told)
+        learnt = LEARN.in_sql(specification(masking, self.terms), told)
         columns = [*masking.groups_of(), sql.named(learnt, MODEL)]
         return Groups(MODELS, True, sql.query(columns, sql.table(TRAINING)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from ppduck.call import arguments
@@ -14,12 +14,13 @@ from ppduck.call.registry import Result
 from ppduck.call.roles import assign
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 from ppduck.runtime.spec import MaskSpec
 from ppduck.stages.look import look, specification
 from ppduck.stages.masking import Masking
 from ppduck.stages.moments import Measured
-from ppduck.stages.narrow import NARROW
+from ppduck.stages.narrow_table import NARROW
 from ppduck.stages.plan import Groups, Plan, Stage
 from ppduck.stages.relation import SAMPLE_SIZE, Relation
 from ppduck.stages.source import source
@@ -42,7 +43,7 @@ class LookCall(NumericCall):
     drop: Sequence[str] = fixed(())
 
 
-@dataclass(frozen=True)
+@frozen
 class RelationPlan:
     """Stages that end in a list of rows from Python, one list a group."""
 
@@ -102,7 +103,7 @@ class RelationPlan:
         for other in others:
             rows = rows.matched(sql.table(other), masking.same_group(first, other))
         label = masking.label(first)
-        asked = udf.asked(self.spec, {"group": label, **told})
+        asked = udf.in_sql(self.spec, {"group": label, **told})
         columns = [
             sql.named(label.copy(), STRATUM),
             sql.named(sql.call("unnest", asked), "_pp_row"),

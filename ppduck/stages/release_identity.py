@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from ppduck.call.numeric_mask import NumericCall, NumericMask, own_arguments
@@ -23,12 +24,17 @@ def context(mask: NumericMask, roles: Roles, call: NumericCall) -> str:
         "function": mask.name,
         "conf": sorted(folded(column.name) for column in roles.conf),
         "features": _features(roles),
-        # Under the names that noise knows them by: others would be other noise.
+        # Two former names of parameters: a release has the noise that it was first given.
         "by": sorted(map(folded, roles.strata)),
         "on_null": "error",
         "seed": call.seed,
         "parameters": {name: value for name, value in own.items() if value != defaults[name]},
     }
+    return written(asked)
+
+
+def written(asked: Mapping[str, Any]) -> str:
+    """The same text for the same thing asked for, which tweaks are made of."""
     return json.dumps(asked, sort_keys=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ppduck.catalogue.tables import Column
+from ppduck.catalogue.source import Column
 from ppduck.query import tree as sql
 
 # Masked values can be negative, so an unsigned column comes back in the next signed type.

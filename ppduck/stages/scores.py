@@ -8,10 +8,11 @@ Muralidhar & Parsa 2002; Muralidhar & Sarathy 2006.)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from ppduck.call.linear_mask import LinearMask
+from ppduck.frozen import frozen
 from ppduck.query import aggregates as plain
 from ppduck.query import normals, ranks
 from ppduck.query import tree as sql
@@ -20,7 +21,14 @@ from ppduck.stages.aggregates import Aggregate
 from ppduck.stages.look import look, specification
 from ppduck.stages.masking import KEY, LOOK, ROW, SOURCE, Masking
 from ppduck.stages.moments import Measured
-from ppduck.stages.narrow import MASKED, NARROW, masked, own_columns, sample_of_terms, sampled_upto
+from ppduck.stages.narrow_table import (
+    MASKED,
+    NARROW,
+    masked,
+    own_columns,
+    sample_of_terms,
+    sampled_upto,
+)
 from ppduck.stages.noise import noise_names, noisy
 from ppduck.stages.plan import Plan, Rows, Sorted
 from ppduck.stages.projection import joined_back
@@ -38,7 +46,7 @@ def _value_only(by: list[sql.Expr], value: sql.Expr) -> Kept:
     return {ranks.VALUE: value}
 
 
-@dataclass(frozen=True)
+@frozen
 class Scores:
     """How masked scores become values again: what is kept of each value at its place, and beside each masked score."""
 

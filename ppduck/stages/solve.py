@@ -71,7 +71,7 @@ def _solved(measured: Measured, spec: MaskSpec, apart: bool, sampled: bool) -> G
         **{name: sql.column(f"_pp_{name}", LOOK) for name in ("least", "most", "mean", "whole")},
         "query": sql.call(QUERY_NUMBER),
     }
-    columns = [*masking.groups_of(MOMENTS), sql.named(SOLVE.asked(spec, tells), "_pp_solution")]
+    columns = [*masking.groups_of(MOMENTS), sql.named(SOLVE.in_sql(spec, tells), "_pp_solution")]
     return Groups(SOLVED, True, sql.query(columns, tables))
 
 

@@ -27,9 +27,8 @@ def source(masking: Masking, *, numbered: bool = False) -> Rows:
     if numbered:
         number = sql.column("rowid") if roles.source.has_rowid else sql.over(sql.call("row_number"))
         columns.append(sql.named(number, ROW))
-        kept = (
-            not roles.source.has_rowid
-        )  # a row's number must be the same whenever the statement reads it
+        # a row's number must be the same whenever the statement reads it
+        kept = not roles.source.has_rowid
     return Rows(
         SOURCE, kept, sql.query(columns, sql.source(roles.source.sql, "_pp_row"), where=where)
     )

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ppduck.call.linear_mask import TermPlaces
 from ppduck.call.roles import numeric
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 from ppduck.stages import aggregates
 from ppduck.stages.aggregates import Aggregate
 from ppduck.stages.masking import Masking
 
 
-@dataclass(frozen=True)
+@frozen
 class Terms:
     """Terms of S by label, then the conf columns: their values row by row, and what the first look asks of them."""
 
     labels: list[str]  # of S
     values: list[sql.Expr]  # of S, then of X
     places: TermPlaces
-    centre: Callable[
-        [int, str], Aggregate | None
-    ]  # of a term, under a name; None where it lies about 0
+    # of a term, under a name; None where it lies about 0
+    centre: Callable[[int, str], Aggregate | None]
     also: Sequence[Aggregate] = ()  # what else the first look tells of the columns
     indicators: list[bool] = field(default_factory=list)  # of what a model reads
     inputs: list[str] = field(default_factory=list)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
+from ppduck.call.registry import PlainMacro
 from tests.test_plain_sql import close, run_shell
 
 # Guo (2010), Table 2.2.
@@ -108,6 +109,13 @@ def sources(con: duckdb.DuckDBPyConnection, folder: Path, frame: pd.DataFrame) -
 def described(con: duckdb.DuckDBPyConnection, call: str) -> list[tuple[str, str]]:
     """Names and types of what a call gives."""
     return [(row[0], row[1]) for row in con.execute(f"DESCRIBE FROM {call}").fetchall()]
+
+
+def has_registered_columns(con: duckdb.DuckDBPyConnection, call: str, macro: PlainMacro) -> None:
+    """Names and types are those that are registered, and none needs quotes."""
+    assert described(con, call) == [(each.name, each.type) for each in macro.results]
+    chosen = ", ".join(each.name for each in macro.results)
+    assert con.execute(f"SELECT {chosen} FROM {call}").fetchone() is not None
 
 
 def quasi_refused(name: str, rest: str = "") -> list[tuple[str, str]]:

@@ -48,7 +48,7 @@ SETTINGS = """
 [mypy]
 strict = True
 follow_imports = silent
-[mypy-numpy.*,scipy.*,pyarrow.*,sqlglot.*,cryptography.*,ppduck.kernels.*,ppduck.plan.*,ppduck.masks.*,ppduck.randomized.*,ppduck.assess.*]
+[mypy-numpy.*,scipy.*,pyarrow.*,sqlglot.*,cryptography.*,ppduck.kernels.*,ppduck.masks.*,ppduck.measures.*]
 follow_imports = skip
 ignore_missing_imports = True
 """

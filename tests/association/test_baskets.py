@@ -8,7 +8,7 @@ import pytest
 
 from ppduck.association import baskets
 from ppduck.association.baskets import BasketPatterns, Item, RulesSpec
-from ppduck.catalogue.tables import Column
+from ppduck.catalogue.source import Column
 from ppduck.errors import Faults, PpduckError, PpduckWarning
 from ppduck.kernels.rules import Limits
 from ppduck.query import tree as sql

@@ -9,7 +9,7 @@ from ppduck.association.loglinear_table import Fitter, LoglinearSpec
 from ppduck.call.registry import function_named
 from ppduck.errors import PpduckError
 from ppduck.estimators.cells import CellColumn
-from ppduck.kernels.randomized import Reconstruction, uniform
+from ppduck.kernels.distortion import Reconstruction, uniform
 
 pytestmark = pytest.mark.core
 INDEPENDENT, SATURATED = ((0,), (1,)), ((0, 1),)
@@ -82,6 +82,6 @@ def test_a_column_of_one_level_is_refused() -> None:
 
 
 def test_too_many_cells_for_the_likelihood_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ppduck.kernels.loglinear_randomized.MOST_CELLS", 3)
+    monkeypatch.setattr("ppduck.kernels.loglinear_distortion.MOST_CELLS", 3)
     with pytest.raises(PpduckError, match=r"the table has 4 cells, and reconstruct := 'mle' works on 3 at most"):
         fitter("mle", (0,))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ppduck.kernels.association import ANY_SIZE, TWO_BY_TWO, gradient, measures_for, value
-from ppduck.kernels.randomized import Reconstruction, along_axes, half_width, uniform
+from ppduck.kernels.distortion import Reconstruction, along_axes, half_width, uniform
 from tests.estimators.test_rr_reconstruct import counted, rows
 
 pytestmark = pytest.mark.core

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ppduck.call.roles import Feature, Roles, features_of, indicator, numeric, resolve_columns
-from ppduck.catalogue.tables import Column, Source
+from ppduck.catalogue.source import Column, Source
 from ppduck.errors import Faults, PpduckError
 from ppduck.query import tree as sql
 

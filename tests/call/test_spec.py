@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ppduck import interrupts
 from ppduck.call.spec import Spec
+from ppduck.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Level:
     name: str
     share: float | None
 
 
-@dataclass(frozen=True)
+@frozen
 class OwnSpec(Spec):
     conf: list[str]
     levels: tuple[Level, ...]

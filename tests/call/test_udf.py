@@ -43,11 +43,11 @@ def test_a_type_that_sql_does_not_have() -> None:
 
 def test_a_call_tells_every_field() -> None:
     told = {name: sql.null() for name in ("group", "rows", "token", "sums", "values")}
-    asked = sql.render(UDF.asked(Spec("f", "t"), told))
+    asked = sql.render(UDF.in_sql(Spec("f", "t"), told))
     assert asked.startswith("a_function('{")
     assert "CAST(NULL AS UBIGINT)" in asked
     with pytest.raises(TypeError, match="a_function is told"):
-        UDF.asked(Spec("f", "t"), {"group": sql.null()})
+        UDF.in_sql(Spec("f", "t"), {"group": sql.null()})
 
 
 def test_the_type_of_rows() -> None:

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import duckdb
 import pytest
 
-from ppduck.catalogue.tables import Catalog, Column
+from ppduck.catalogue.source import Column
+from ppduck.catalogue.tables import Catalog
 from ppduck.catalogue.trip import Trip
-from ppduck.errors import PpduckError, UnreadError
-from ppduck.query.whole_names import qualified
+from ppduck.errors import PpduckError
+from tests.catalogue.reading import Reader
 
 pytestmark = pytest.mark.core
-
-
-class Reader:
-    """A connection that counts what it is asked, and says what it cannot see."""
-
-    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
-        self.con, self.queries = con, 0
-
-    def execute(self, query: str, parameters: object = None) -> Any:
-        self.queries += 1
-        try:
-            return self.con.execute(qualified(query), parameters)
-        except (duckdb.CatalogException, duckdb.BinderException) as error:
-            raise UnreadError(f"DuckDB says: {str(error).splitlines()[0]}", unseen=True) from None
-
-    def extract_statements(self, query: str) -> list[Any]:
-        return list(self.con.extract_statements(query))
 
 
 @pytest.fixture
@@ -81,7 +64,7 @@ def test_a_select_and_what_is_none(reader: Reader) -> None:
     assert (source.columns, source.repeatable) == ((Column("y", "VARCHAR"),), False)
     with pytest.raises(PpduckError, match="must hold exactly one SELECT between its parentheses"):
         catalog(reader).source("f", "(DROP TABLE t)")
-    with pytest.raises(PpduckError, match="tbl must be one table or view, a file, or a parenthesised SELECT"):
+    with pytest.raises(PpduckError, match="must be named as one table or view, a file, or a parenthesised SELECT"):
         catalog(reader).source("f", "t u; v")
 
 

@@ -10,7 +10,7 @@ import pytest
 from ppduck import PpduckWarning
 from ppduck.designs.conditioning import is_invertible
 from ppduck.errors import Faults, PpduckError
-from ppduck.kernels.randomized import uniform
+from ppduck.kernels.distortion import uniform
 
 pytestmark = pytest.mark.core
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ppduck.call.parameters import MisreadError
-from ppduck.catalogue.tables import Catalog, Column, Source
+from ppduck.catalogue.source import Column, Source
+from ppduck.catalogue.tables import Catalog
 from ppduck.designs.design import (
     Attribute,
     DesignReader,
@@ -22,7 +23,7 @@ from ppduck.designs.design import (
     normalised,
 )
 from ppduck.errors import Faults, PpduckError
-from ppduck.kernels.randomized import uniform
+from ppduck.kernels.distortion import uniform
 
 pytestmark = pytest.mark.core
 SKEW = ((0.6, 0.25, 0.2), (0.3, 0.7, 0.05), (0.1, 0.05, 0.75))

@@ -1,15 +1,16 @@
-"""The statement of a randomizing mask, and the first look at its rows, without a connection."""
+"""The plan of a randomizing mask, without a connection."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from ppduck.catalogue.tables import Column, Source
+from ppduck.catalogue.source import Column, Source
 from ppduck.designs.design import Attribute
-from ppduck.designs.mechanism import Look, LookSpec, Mechanism, Randomization, check
-from ppduck.errors import PpduckError
+from ppduck.designs.mechanism import Mechanism
+from ppduck.designs.randomization import Randomization
 from ppduck.masks.pram import PramMaskCall
 from ppduck.masks.rr import RrMaskCall
 from ppduck.query import tree as sql
@@ -35,18 +36,39 @@ def tweak(call: Any, *attributes: Attribute, **parts: Any) -> int:
 
 
 def test_without_key_there_is_nothing_to_look_at_first() -> None:
-    written = sql.render(Mechanism(randomization(RrMaskCall(tbl="t"), attribute())).statement())
-    assert "_pp_first_look" not in written
+    plan = Mechanism(randomization(RrMaskCall(tbl="t"), attribute())).plan()
+    written = sql.render(plan.query())
+    assert str(plan).splitlines() == ["_pp_source: rows", "_pp_drawn: rows", "_pp_answer: rows"]
     assert '"rowid" AS "_pp_key"' in written
     assert 'EXCLUDE ("_pp_key", "_pp_place0", "_pp_draws0") REPLACE (' in written
 
 
 def test_a_key_is_looked_at_before_it_draws() -> None:
     masking = randomization(RrMaskCall(tbl="t"), attribute(), key=(COLUMNS[0],), drop=("y",))
-    written = sql.render(Mechanism(masking).statement())
-    assert '"_pp_first_look" AS MATERIALIZED (' in written
+    plan = Mechanism(masking).plan()
+    written = sql.render(plan.query())
+    assert "_pp_look: groups, kept" in str(plan)
+    assert "_pp_distinct_keys: distinct keys" in str(plan)
     assert '"_pp_key" + "_pp_checked"' in written
-    assert '"_pp_key_hash", "_pp_place0", "_pp_draws0", "y")' in written
+    assert 'EXCLUDE ("_pp_key", "_pp_place0", "_pp_draws0", "y")' in written
+
+
+def test_of_a_large_table_some_keys_are_looked_at_with_all_of_their_rows() -> None:
+    masking = randomization(RrMaskCall(tbl="t"), attribute(), key=(COLUMNS[0],), one_key_in=5)
+    written = sql.render(Mechanism(masking).plan().query())
+    assert 'hash("id") % 5 = 0 OR hash("rowid") % 5 = 0 AS "_pp_looked_at"' in written
+    assert 'count(DISTINCT CASE WHEN "_pp_looked_at" THEN hash("id") END)' in written
+
+
+def test_shares_are_counted_where_a_matrix_was_made_for_them() -> None:
+    masking = randomization(PramMaskCall(tbl="t", invariant=True), attribute(), counts={"x": [3, 4]})
+    seen = sql.render(Mechanism(masking).plan().stage("_pp_seen").tree)
+    assert 'list_value(count_if("_pp_place0" = 0), count_if("_pp_place0" = 1)) AS BIGINT[]) AS "_pp_counts"' in seen
+
+
+def test_equal_rows_without_key_or_number_are_numbered() -> None:
+    masking = replace(randomization(RrMaskCall(tbl="t"), attribute()), source=Source("t", '"t"', COLUMNS))
+    assert str(Mechanism(masking).plan()).startswith("_pp_source: sorted")
 
 
 def test_two_columns_share_a_word_and_three_need_two() -> None:
@@ -73,23 +95,3 @@ def test_one_design_has_one_draw_and_two_designs_have_two() -> None:
     }
     assert len(others | {plain}) == 6
     assert plain < 2**62
-
-
-SPEC = LookSpec("rr_mask", "t", ("id",), (3, 4))
-
-
-def test_a_look_that_finds_what_was_planned() -> None:
-    assert check(SPEC, Look(7, 0, 7, 7, [3, 4])) == 0
-
-
-@pytest.mark.parametrize(
-    ("look", "fault"),
-    [
-        (Look(7, 2, 7, 7, [3, 4]), r'^rr_mask on "t": key "id" is NULL in 2 of 7 rows'),
-        (Look(7, 0, 7, 5, [3, 4]), 'key "id" has only 5 values for 7 rows looked at'),
-        (Look(7, 0, 7, 7, [4, 3]), "the shares of the levels are not those that the matrix was made invariant for"),
-    ],
-)
-def test_a_look_that_finds_something_else(look: Look, fault: str) -> None:
-    with pytest.raises(PpduckError, match=fault):
-        check(SPEC, look)

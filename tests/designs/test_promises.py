@@ -8,8 +8,8 @@ import pytest
 
 from ppduck.call.guarantees import Promise
 from ppduck.call.registry import Kind, functions
-from ppduck.designs.mechanism import RandomizingMask
 from ppduck.designs.promises import KEEPS, LOSES
+from ppduck.designs.randomizing_mask import RandomizingMask
 from ppduck.masks.pram import PramMaskCall
 from ppduck.masks.rr import RrMaskCall
 

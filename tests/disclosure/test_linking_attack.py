@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ppduck.call.registry import functions
-from ppduck.catalogue.tables import Column, Source
+from ppduck.catalogue.source import Column, Source
 from ppduck.designs.design import Attribute
 from ppduck.disclosure import linking_attack
 from ppduck.disclosure.linking_attack import LinkingCall, LinkingCells, LinkingSpec

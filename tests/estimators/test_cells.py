@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from ppduck.call.udf import told_udf
-from ppduck.catalogue.tables import Catalog, Column, Source
+from ppduck.catalogue.source import Column, Source
+from ppduck.catalogue.tables import Catalog
 from ppduck.designs.design import Attribute
 from ppduck.errors import Faults, PpduckError
 from ppduck.estimators import cells
@@ -161,3 +162,11 @@ def test_an_unreached_maximum_warns() -> None:
 
     with pytest.warns(match='f on "t": the maximum of the likelihood was not reached'):
         assert cells.estimate_by("mle", Unreached(), Faults("f", "t")) == "table"  # type: ignore[arg-type]
+
+
+def test_levels_are_told_as_texts_in_the_order_of_the_columns() -> None:
+    counted = Cells(release(None, None), 100)
+    first, second = (sql.render(counted.levels(i)) for i in range(2))
+    assert sql.render(counted.level_texts()).lower() == (
+        f"any_value(cast(list_value(cast({first} as text[]), cast({second} as text[])) as text[][]))"
+    )

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ppduck.catalogue.tables import Catalog, Column, Source
+from ppduck.catalogue.source import Column, Source
+from ppduck.catalogue.tables import Catalog
 from ppduck.catalogue.trip import Trip
 from ppduck.designs.design import Attribute, DesignWords
 from ppduck.errors import PpduckError

@@ -7,11 +7,11 @@ import re
 import duckdb
 import pytest
 
-from ppduck.catalogue.tables import Column, Source
+from ppduck.catalogue.source import Column, Source
 from ppduck.designs.design import Attribute
 from ppduck.errors import Faults
 from ppduck.estimators.design_source import Release
-from ppduck.estimators.question import read_question
+from ppduck.estimators.question_reader import read_question
 from ppduck.estimators.question_statement import QuestionStatement
 from ppduck.estimators.question_table import RandomizedColumn
 from ppduck.query import tree as sql

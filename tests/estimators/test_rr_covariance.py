@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.estimators.test_rr_reconstruct import counted, rows
-from tests.kernels.test_randomized import GH, GH_COVARIANCE
+from tests.kernels.test_distortion import GH, GH_COVARIANCE
 
 pytestmark = pytest.mark.core
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ppduck
-from ppduck.kernels.randomized import along_axes, uniform
+from ppduck.kernels.distortion import along_axes, uniform
 
 pytestmark = pytest.mark.core
 

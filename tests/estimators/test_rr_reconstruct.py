@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import ppduck
 from ppduck.errors import PpduckWarning
-from ppduck.kernels import randomized
-from ppduck.kernels.randomized import Reconstruction, along_axes, uniform
+from ppduck.kernels import distortion
+from ppduck.kernels.distortion import Reconstruction, along_axes, uniform
 
 pytestmark = pytest.mark.core
 
@@ -247,7 +247,7 @@ def test_no_scatter_is_not_certainty(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_a_maximum_that_is_not_reached_is_said(con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(randomized, "_MOST_STEPS", 1)
+    monkeypatch.setattr(distortion, "_MOST_STEPS", 1)
     counted(con, "t", np.array([[30, 170], [280, 20]]))
     with pytest.warns(
         PpduckWarning, match=r"maximum of the likelihood was not reached; the log-likelihood may be .* below it"

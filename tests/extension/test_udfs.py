@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -13,6 +11,7 @@ from ppduck.call.spec import Spec
 from ppduck.call.udf import Udf, Unsigned, told_udf
 from ppduck.errors import PpduckError
 from ppduck.extension.udfs import arrow_type, callable_by_duckdb
+from ppduck.frozen import frozen
 from ppduck.kernels.noise import KeyedNoise
 from ppduck.notes import Speaker
 from ppduck.query import tree as sql
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.core
 NOISE = KeyedNoise(b"sixteen bytes or more")
 
 
-@dataclass(frozen=True)
+@frozen
 class Sums:
     rows: int
     sums: Array
@@ -31,7 +30,7 @@ class Sums:
     key: Unsigned
 
 
-@dataclass(frozen=True)
+@frozen
 class OwnSpec(Spec):
     columns: list[str]
 
@@ -60,7 +59,7 @@ def asked(rows: int) -> str:
         "label": sql.null(),
         "key": sql.number(2**63),
     }
-    return sql.render(TOLD.asked(OwnSpec("f", "t", ["a", "b"]), parts))
+    return sql.render(TOLD.in_sql(OwnSpec("f", "t", ["a", "b"]), parts))
 
 
 def test_a_function_is_told_a_dataclass() -> None:
@@ -81,7 +80,7 @@ def test_what_it_refuses_arrives() -> None:
 
 def test_what_is_told_must_be_all_that_is_wanted() -> None:
     with pytest.raises(TypeError, match=r"told is told \['rows'\], and wants \['counts', 'key'"):
-        TOLD.asked(OwnSpec("f", "t", []), {"rows": sql.number(1)})
+        TOLD.in_sql(OwnSpec("f", "t", []), {"rows": sql.number(1)})
 
 
 def test_noise_comes_first() -> None:

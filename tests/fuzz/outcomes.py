@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from ppduck.call.numeric_mask import NumericMask
-from ppduck.designs.mechanism import RandomizingMask
+from ppduck.designs.randomizing_mask import RandomizingMask
 from tests.fuzz.calls import Call
 from tests.fuzz.tables import quoted
 

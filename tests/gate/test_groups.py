@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ppduck.catalogue.tables import Catalog, Column, Source
-from ppduck.gate._groups import ATTRIBUTE_RISK, GROUP_RISK, LIMITS, MEANINGS, UNGENERALISED, hidden_in
+from ppduck.catalogue.source import Column, Source
+from ppduck.catalogue.tables import Catalog
+from ppduck.gate._groups import RULES, hidden_in
 from ppduck.pairs.columns import Compared, ConfCall
 from tests.pairs.catalogue import NoReader
 
@@ -30,16 +31,18 @@ def found(release: str, conf: list[str]) -> tuple[list[str], list[str]]:
 
 
 def test_numbers_that_became_text_are_generalised() -> None:
-    assert found("ranges", ["age", "sex"]) == (["AGE"], [GROUP_RISK, UNGENERALISED])
+    assert found("ranges", ["age", "sex"]) == (["AGE"], ["group_risk", "ungeneralised"])
 
 
 def test_what_a_release_with_groups_lacks_is_anatomized() -> None:
-    assert found("groups", ["disease", "age"]) == (["disease"], [ATTRIBUTE_RISK])
+    assert found("groups", ["disease", "age"]) == (["disease"], ["attribute_risk"])
 
 
 def test_what_it_lacks_without_groups_is_not_hidden() -> None:
     assert found("ranges", ["disease"]) == ([], [])
 
 
-def test_every_rule_has_a_limit_and_a_meaning() -> None:
-    assert set(LIMITS) == set(MEANINGS) == {GROUP_RISK, UNGENERALISED, ATTRIBUTE_RISK}
+def test_every_rule_allows_a_share_and_says_which_way_is_safer() -> None:
+    for rule in RULES.values():
+        assert 0 < rule.limit < 1
+        assert rule.meaning.endswith("; lower is safer")

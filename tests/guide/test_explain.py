@@ -7,7 +7,7 @@ import pytest
 
 from ppduck.call.numeric_mask import NumericMask
 from ppduck.call.registry import functions, masks
-from tests.registered import masks_of_numbers, more, takes
+from tests.registry_calls import masks_of_numbers, more, takes
 
 pytestmark = pytest.mark.core
 

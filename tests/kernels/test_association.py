@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score, jaccard_score, matthews_corrcoef,
 
 from ppduck.kernels import association
 from ppduck.kernels.association import ANY_SIZE, TWO_BY_TWO, gradient, measures_for, value
-from ppduck.kernels.randomized import along_axes, uniform
+from ppduck.kernels.distortion import along_axes, uniform
 from ppduck.values import Array
 
 # Cells 00, 01, 10, 11 of COIL.

@@ -9,7 +9,7 @@ import pytest
 
 from ppduck.kernels.association import RATIOS, measures_for, value
 from ppduck.kernels.association_ranges import BORDER, FEW, UNDEFINED, ranges
-from ppduck.kernels.randomized import along_axes, half_width, uniform
+from ppduck.kernels.distortion import along_axes, half_width, uniform
 from ppduck.values import Array
 
 DRAWS, ROWS = 4_000, 5_822

@@ -13,7 +13,7 @@ from ppduck.kernels import copula
 from ppduck.kernels.linear import Blocks
 from ppduck.values import Moments
 from tests.laws import cross_correlation, residuals
-from tests.masks.ranked import spearman
+from tests.masks.rank_data import spearman
 
 pytestmark = pytest.mark.core
 SEEDS = st.integers(0, 2**31)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ppduck.kernels.distortion import uniform
 from ppduck.kernels.privacy import privacy_of, reconstruction_of_levels
-from ppduck.kernels.randomized import uniform
 
 
 @given(st.floats(0.05, 0.95), st.integers(2, 6))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ppduck.kernels.randomized import Reconstruction, along_axes, half_width, uniform
+from ppduck.kernels.distortion import Reconstruction, along_axes, half_width, uniform
 from ppduck.kernels.rules import Baskets, Limits, Rule, TooManyError, conflicts, find_rules, true_values
 from ppduck.values import Array
 

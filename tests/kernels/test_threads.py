@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 
-import numpy  # noqa: F401  the BLAS that is limited
+import numpy  # noqa: F401  the BLAS that is limited, and the other
+import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_info
 
 from ppduck.kernels.threads import one_thread
@@ -35,3 +38,18 @@ def test_two_at_a_time_restore_what_was_there_before_both() -> None:
     for worker in workers:
         worker.join()
     assert blas_threads() == before
+
+
+def test_every_blas_that_kernels_use_is_limited_from_the_first_call_on() -> None:
+    """scipy has a BLAS beside numpy's, and is imported late: in a new process, it is not there before."""
+    program = """
+import ppduck
+from threadpoolctl import threadpool_info
+from ppduck.kernels.threads import one_thread
+with one_thread():
+    import scipy.linalg, scipy.optimize, scipy.stats
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    print(sorted({pool["num_threads"] for pool in pools}), any("scipy" in pool["filepath"] for pool in pools))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[0] in ("[1] True", "[1] False"), done.stdout  # False: one library serves both

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.laws import insert, matrix, r_squared
-from tests.masks.ranked import KINDS, ranked, spearman
+from tests.masks.rank_data import KINDS, ranked, spearman
 from tests.masks.store import make
 
 pytestmark = pytest.mark.core

@@ -9,7 +9,7 @@ import pytest
 from ppduck.call.guarantees import Promise
 from ppduck.call.numeric_mask import NumericMask
 from tests.laws import assert_same_moments, insert, matrix, random_table, residuals
-from tests.registered import masks_of_numbers, more, takes, usual_call
+from tests.registry_calls import masks_of_numbers, more, takes, usual_call
 
 pytestmark = pytest.mark.core
 

@@ -269,7 +269,7 @@ def test_an_empty_table_is_refused(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_too_many_combinations(con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ppduck.masks.generalize.MOST_CELLS", 99)
+    monkeypatch.setattr("ppduck.masks._cell_groups.MOST_CELLS", 99)
     con.execute("CREATE TABLE t AS SELECT i AS age FROM range(100) r(i)")
     with pytest.raises(duckdb.InvalidInputException, match="more than 99 combinations of values, which is too many"):
         con.execute("FROM generalize_mask('t', qi='age', k=5)").fetchall()

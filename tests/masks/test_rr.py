@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chisquare
 
 import ppduck
-from ppduck.designs import mechanism
+from ppduck.designs import randomization
 from ppduck.masks.rr import FUNCTION, RrMaskCall
 from ppduck.values import Array
 from tests.conftest import con
@@ -387,7 +387,7 @@ def test_a_few_shared_keys_are_noticed(con: duckdb.DuckDBPyConnection, monkeypat
     con.execute("CREATE TABLE t AS SELECT i AS id, i % 2 AS c FROM range(20000) r(i)")
     query = "SELECT count(*) FROM rr_mask('t', p={'c': 0.9}, key='id')"
     assert rows(con, query) == [(20000,)]
-    monkeypatch.setattr(mechanism, "_KEYS_TO_LOOK_AT", 2000)
+    monkeypatch.setattr(randomization, "KEYS_TO_LOOK_AT", 2000)
     assert rows(con, query) == [(20000,)]
     con.execute(
         "CREATE TABLE sentinel AS SELECT CASE WHEN i % 50 = 7 THEN -1 ELSE i END AS id, i % 2 AS c FROM range(20000) r(i)"

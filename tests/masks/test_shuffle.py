@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ppduck.errors import PpduckWarning
 from tests.laws import insert, matrix, r_squared
-from tests.masks.ranked import KINDS, Ranked, ranked, spearman
+from tests.masks.rank_data import KINDS, Ranked, ranked, spearman
 from tests.masks.store import make
 
 pytestmark = pytest.mark.core

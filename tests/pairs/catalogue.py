@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ppduck.catalogue.tables import Catalog, Column, Source
+from ppduck.catalogue.source import Column, Source
+from ppduck.catalogue.tables import Catalog
 from ppduck.pairs.columns import Compared, ConfCall
 
 ORIGINAL = Source(

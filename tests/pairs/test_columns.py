@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ppduck.catalogue.tables import Column
+from ppduck.catalogue.source import Column
 from ppduck.errors import PpduckError
 from tests.pairs.catalogue import compared
 

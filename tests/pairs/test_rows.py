@@ -1,4 +1,4 @@
-"""Rows are matched by key, one to one, or refused; who shares them reads them and does not match again."""
+"""Rows are matched by key; who shares them reads them and does not match again."""
 
 from __future__ import annotations
 
@@ -6,39 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from ppduck.errors import PpduckError
-from ppduck.pairs.rows import CHECK, PAIRS, SHARED, Counts, Pairs, PairSpec, matched
+from ppduck.pairs.one_to_one import CHECK
+from ppduck.pairs.rows import PAIRS, SHARED, Pairs, PairSpec
 from ppduck.query import tree as sql
 from tests.pairs.catalogue import compared
 
 pytestmark = pytest.mark.core
 SPEC = PairSpec("f", "t", "r", ["id"], ["x"], [], [], [None])
-FINE = Counts(3, 3, 3, True, 0, 0, 0, 0)
 
 
 def pairs(within: sql.Statement | None = None) -> Pairs:
     columns = compared()
     columns.use_columns(None, categories=True)
     return Pairs(columns, within)
-
-
-def test_one_to_one_is_the_number_of_pairs() -> None:
-    assert matched(SPEC, FINE) == 3
-
-
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        ({"release": 2, "pairs": 2, "original_alone": 1}, '1 of the 3 rows of "t" have no partner in "r"'),
-        ({"release": 4, "release_alone": 1}, '1 of the 4 rows of "r" have no partner in "t"'),
-        ({"pairs": 5, "original_twice": 1}, '1 keys occur more than once in "t"'),
-        ({"pairs": 5, "release_twice": 2}, '2 keys occur more than once in "r"'),
-        ({"same": False}, "keys that count as equal are spelt in different ways"),
-    ],
-)
-def test_what_does_not_match_is_counted(found: dict[str, int], words: str) -> None:
-    with pytest.raises(PpduckError, match=f'^f on "t": rows are matched by key \\("id"\\).*{words}'):
-        matched(SPEC, replace(FINE, **found))
 
 
 def test_what_is_compared_has_names_by_its_place() -> None:

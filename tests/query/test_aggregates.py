@@ -15,6 +15,8 @@ X = [sql.column("a"), sql.column("b")]
     ("aggregate", "expected"),
     [
         (aggregates.rows(), 3),
+        (aggregates.count_if(X[0] > 1), 2),
+        (aggregates.count_distinct(sql.column("c")), 1),
         (aggregates.sums(X), [6.0, 9.0]),
         (aggregates.products(X), [14.0, 23.0, 41.0]),
         (aggregates.products(X, aggregates.COMPENSATED), [14.0, 23.0, 41.0]),

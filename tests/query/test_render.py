@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import sqlglot
+from sqlglot import exp
 
 from ppduck.query import tree as sql
 from ppduck.query.render import render
@@ -33,5 +34,6 @@ def test_a_call_keeps_its_name_as_it_is() -> None:
 
 
 def test_orders_say_where_null_stands() -> None:
-    ordered = sql.query([sql.column("a")], sql.table("t"), order=[sql.column("a"), sql.descending(sql.column("b"))])
+    down = exp.Ordered(this=sql.column("b"), desc=True, nulls_first=False)
+    ordered = sql.query([sql.column("a")], sql.table("t"), order=[sql.column("a"), down])
     assert render(ordered) == 'SELECT "a" FROM "t" ORDER BY "a" ASC NULLS LAST, "b" DESC NULLS LAST'

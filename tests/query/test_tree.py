@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import duckdb
 import pytest
+from sqlglot import exp
 
 from ppduck.query import tree as sql
 from ppduck.query.tree import render
@@ -12,7 +13,7 @@ pytestmark = pytest.mark.core
 
 
 def test_orders_are_written_out() -> None:
-    up, down = sql.column("a"), sql.descending(sql.column("b"))
+    up, down = sql.column("a"), exp.Ordered(this=sql.column("b"), desc=True, nulls_first=False)
     written = render(sql.query([sql.number(1)], sql.table("t"), order=[up, down]))
     assert written.endswith('ORDER BY "a" ASC NULLS LAST, "b" DESC NULLS LAST')
 

@@ -10,7 +10,7 @@ import pytest
 from ppduck.call.numeric_mask import NumericMask
 from ppduck.call.registry import function_named
 from ppduck.call.roles import Roles, features_of
-from ppduck.catalogue.tables import Column, Source
+from ppduck.catalogue.source import Column, Source
 from ppduck.stages.masking import Masking
 
 COLUMNS = (

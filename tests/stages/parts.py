@@ -12,9 +12,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from ppduck.extension.connections import _planner_of
+from ppduck.extension.connections import planner_of
 from ppduck.query import tree as sql
-from ppduck.query.whole_names import qualified
 from ppduck.stages.plan import Groups, Plan, Rows, Stage, Totals
 
 
@@ -86,6 +85,6 @@ def written(con: duckdb.DuckDBPyConnection, tree: sql.Expr, waiting: Sequence[St
     statement = sql.Statement()
     for stage in waiting:
         statement.step(stage.name, stage.tree, materialized=False)
-    planner = _planner_of(con)
+    planner = planner_of(con)
     assert planner is not None
-    return qualified(sql.render(statement.query(tree.copy())), planner._home)
+    return planner.written(statement.query(tree.copy()))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ppduck.query import tree as sql
 from ppduck.stages import aggregates
 from ppduck.stages.aggregates import Aggregate
-from ppduck.stages.narrow import sampled_upto
+from ppduck.stages.narrow_table import sampled_upto
 from ppduck.stages.plan import Totals
 from ppduck.stages.relation import rounded_mean, spread
 

@@ -8,7 +8,7 @@ import re
 import duckdb
 import pytest
 
-from ppduck.catalogue.tables import Column
+from ppduck.catalogue.source import Column
 from ppduck.query import tree as sql
 from ppduck.stages import keys
 

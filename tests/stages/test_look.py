@@ -36,6 +36,7 @@ def test_keys_are_counted_where_they_could_be_shared(masking: Make) -> None:
     assert asked(masking(), shared_keys=True)["_pp_distinct_keys"].merged_by == "sum"
     assert asked(masking(key=(), has_rowid=False))["_pp_distinct_keys"].merged_by == "smallest hashes"
     assert sql.render(asked(masking())["_pp_keyless"].whole).startswith('CAST(count_if(NOT (NOT "id" IS NULL))')
+    assert sql.render(asked(masking())["_pp_distinct_keys"].whole) == 'approx_count_distinct(hash("id"))'
 
 
 def test_levels_that_planning_did_not_see_are_counted(masking: Make) -> None:

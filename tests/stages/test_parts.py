@@ -15,7 +15,6 @@ from ppduck.call.linear_mask import LinearMask
 from ppduck.call.registry import function_named
 from ppduck.catalogue.tables import Catalog
 from ppduck.masks import nm_egadp
-from ppduck.stages.linear import plan_of
 from ppduck.stages.plan import Plan
 from ppduck.stages.solve import FORM
 from tests.conftest import SECRET
@@ -63,7 +62,9 @@ def planned(con: duckdb.DuckDBPyConnection, mask: str, arguments: dict[str, Any]
     function = function_named(mask.partition(" ")[0])
     assert isinstance(function, LinearMask)
     call = function.takes(tbl="customers", conf=["x1", "x2"], key=["id"], **arguments)  # type: ignore[operator,call-arg]
-    return plan_of(function, Catalog(con), call)
+    plan = function.plan(Catalog(con), call)
+    assert isinstance(plan, Plan)
+    return plan
 
 
 @pytest.mark.parametrize("mask", CALLS)
@@ -85,7 +86,9 @@ def test_the_coefficients_of_a_learnt_relation_are_the_same(whole: duckdb.DuckDB
     call = nm_egadp.MethodCall(tbl="customers", conf=["x1"], nonconf=["s1"], key=["id"])
 
     def plan() -> Plan:
-        return plan_of(nm_egadp.MASK, Catalog(whole), call, stages=nm_egadp.stages)
+        planned = nm_egadp.MASK.plan(Catalog(whole), call)
+        assert isinstance(planned, Plan)
+        return planned
 
     one = Parts(whole, [whole])
     expected, found = (np.array(each.table(plan(), FORM), dtype=float) for each in (one, parts))

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+import ppduck
+from ppduck.call.registry import Function, PlainMacro, masks
+from ppduck.extension.planner import Planner
+from ppduck.guide.demo import DEMO
 from ppduck.query import tree as sql
 from ppduck.stages import aggregates
 from ppduck.stages.plan import Groups, Plan, Rows, Sorted, Totals
+from tests.conftest import SECRET
+
+MASKS = [mask for mask in masks().values() if not isinstance(mask, PlainMacro)]
 
 
 @pytest.fixture
@@ -46,3 +55,21 @@ def test_a_part_is_asked_for_partial_results(plan: Plan) -> None:
         'SELECT "g" AS "_pp_by0", count(*) AS "_pp_part0", CAST(list_value(sum("x")) AS DOUBLE[]) AS "_pp_part1", '
         'sum(CAST("x" AS DOUBLE)) AS "_pp_part2", count("x") AS "_pp_part3" FROM "_pp_source" GROUP BY "g"'
     )
+
+
+@pytest.mark.parametrize("mask", MASKS, ids=[mask.name for mask in MASKS])
+def test_every_mask_plans_a_value(mask: Function, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another engine asks the registry, and gets stages."""
+    planned = []
+    write = Planner.written
+
+    def written(self: Planner, plan: Any, **more: Any) -> str:
+        planned.append(plan)
+        return write(self, plan, **more)
+
+    monkeypatch.setattr(Planner, "written", written)
+    with ppduck.connect(secret=SECRET) as con:
+        con.execute(DEMO)
+        con.execute(mask.example).fetchall()
+    assert planned
+    assert all(isinstance(plan, Plan) for plan in planned)

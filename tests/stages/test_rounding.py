@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from ppduck.catalogue.tables import Column
+from ppduck.catalogue.source import Column
 from ppduck.query import tree as sql
 from ppduck.stages.rounding import rounded, step
 

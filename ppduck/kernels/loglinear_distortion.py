@@ -18,6 +18,7 @@ from functools import reduce
 import numpy as np
 
 from ppduck.interrupts import check_interrupt
+from ppduck.kernels.distortion import along_axes
 from ppduck.kernels.loglinear import (
     Fit,
     Generators,
@@ -27,7 +28,6 @@ from ppduck.kernels.loglinear import (
     statistics,
     terms_of,
 )
-from ppduck.kernels.randomized import along_axes
 from ppduck.values import Array
 
 MOST_CELLS = 4_096

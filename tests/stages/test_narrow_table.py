@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ppduck.query import tree as sql
 from ppduck.stages.masking import Masking
 from ppduck.stages.moments import Measured
-from ppduck.stages.narrow import LARGEST_KEY, masked, own_columns, sample_of_terms, sampled_upto
+from ppduck.stages.narrow_table import LARGEST_KEY, masked, own_columns, sample_of_terms, sampled_upto
 from ppduck.stages.solve import outputs
 from ppduck.stages.terms import own_terms
 

@@ -1,22 +1,23 @@
 """The keep probabilities that cost least accuracy under a limit on attribute disclosure (Guo 2010, Problem 1).
 
-Minimise Σ ln ‖P_i⁻¹‖²_F, ‖P_i⁻¹‖²_F = (d - 1)³/(d p - 1)² + 1 (Result 16, Lemma 5), with p_i in (1/d_i, 1] and every
-cell's risk (5.6) at most its limit. Sequential quadratic programming with exact gradients on the cells that matter: it
-starts with the worst, and takes in those that a solution violates until there are none.
+Minimise Σ ln ‖P_i⁻¹‖²_F, ‖P_i⁻¹‖²_F = (d - 1)³/(d p - 1)² + 1 (ibid., Result 16, Lemma 5), with p_i in
+(1/d_i, 1] and every cell's risk (5.6) at most its limit. Sequential quadratic programming with exact
+gradients on the cells that matter: it starts with the worst, and takes in those that a solution
+violates until there are none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from ppduck.frozen import frozen
 from ppduck.interrupts import check_interrupt
 from ppduck.kernels.disclosure import Population
-from ppduck.kernels.randomized import uniform
+from ppduck.kernels.distortion import uniform
 from ppduck.libraries import optimize
 from ppduck.values import Array
 
@@ -41,7 +42,7 @@ def cost_slope(ps: Array, sizes: Array) -> Array:
     return np.asarray(-2 * sizes * part / ((sizes * ps - 1) * (part + 1)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Problem:
     """Which columns may be randomized (quasi-identifiers first, then sensitive ones), and the limit of every cell."""
 
@@ -126,7 +127,7 @@ class Problem:
         return np.vstack(blocks)
 
     def least(self) -> Array:
-        """ln of the least risk that can be reached, less ln limit, of all cells (Property 1)."""
+        """ln of the least risk that can be reached, less ln limit, of all cells (Guo 2010, Property 1)."""
         found = [
             self.population.minimum(
                 which, qi=self.free[: self._qi], sensitive=self.free[self._qi + which]
@@ -136,7 +137,7 @@ class Problem:
         return np.asarray(np.log(np.concatenate(found)) - self.log_limits)
 
 
-@dataclass(frozen=True)
+@frozen
 class Optimum:
     ps: Array  # of all columns
     objective: float

@@ -8,12 +8,12 @@ an array with one axis a column, and every factor is applied along its own axis 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import sqrt
 from typing import Literal
 
 import numpy as np
 
+from ppduck.frozen import frozen
 from ppduck.interrupts import check_interrupt
 from ppduck.libraries import stats
 from ppduck.values import Array
@@ -67,7 +67,7 @@ def along_axes(table: Array, factors: Sequence[Array]) -> Array:
     return table
 
 
-@dataclass(frozen=True)
+@frozen
 class Reconstruction:
     """What a table of published counts says about the table before randomization."""
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ppduck.kernels.prediction import partial_correlation, root_by_chance
-from ppduck.kernels.uneven import wider_by_chance
+from ppduck.kernels.uneven_spread import wider_by_chance
 from ppduck.values import Array, Moments
 
 N = 400

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from ppduck.kernels.randomized import (
+from ppduck.kernels.distortion import (
     Reconstruction,
     along_axes,
     condition,
