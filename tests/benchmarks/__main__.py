@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
-from tests.benchmarks import assessment, categories, masks, nonlinear, perturbation, randomized
+from tests.benchmarks import assessment, categories, masks, nonlinear, perturbation, randomized_response
+from tests.benchmarks.gate import gate
 from tests.benchmarks.large import large
 from tests.benchmarks.linearity import linearity
 from tests.benchmarks.numpy_side import compared
@@ -21,9 +22,10 @@ BENCHMARKS: dict[str, Callable[[Report, int], None]] = {
     "wide": masks.wide,
     "numpy": compared,
     "linearity": linearity,
-    "randomized": randomized.masks,
-    "reconstruction": randomized.reconstruction,
+    "randomized": randomized_response.masks,
+    "reconstruction": randomized_response.reconstruction,
     "anonymity": categories.anonymity,
+    "generalize": categories.generalize,
     "queries": categories.queries,
     "disclosure": categories.disclosure,
     "sdcmicro": add_noise,
@@ -35,6 +37,7 @@ BENCHMARKS: dict[str, Callable[[Report, int], None]] = {
     "security": assessment.security,
     "linkage": assessment.linkage,
     "measures": assessment.others,
+    "gate": gate,
     "large": large,
 }
 

@@ -6,11 +6,12 @@ import duckdb
 
 from tests.benchmarks.report import Line, Report
 from tests.benchmarks.tables import database
-from tests.benchmarks.timing import interleaved, once
+from tests.benchmarks.timing import COPY, beside_copy, interleaved, once
 
 TIMES_THE_ROWS = 5  # of the other benchmarks: 10 million by default
 ADULT = {"education": 16, "marital_status": 7, "sex": 2, "race": 5, "workclass": 7}  # 7,840 cells
 GROUP_BY = "plain GROUP BY"
+MOST_GENERALIZED = 1_000_000
 
 
 def anonymity(report: Report, rows: int) -> None:
@@ -37,6 +38,25 @@ def anonymity(report: Report, rows: int) -> None:
         for name in list(works)[1:]:
             most = 1.5 if name == "k_anonymity" else None
             report.add(Line.against(f"{name} (times the GROUP BY)", found[name], found[GROUP_BY], most))
+
+
+def generalize(report: Report, rows: int) -> None:
+    """generalize_mask of a number and a category, by time and beside a copy."""
+    rows = min(rows, MOST_GENERALIZED)
+    report.section(f"{rows:,} rows, a number and a category in qi, k = 5, in memory")
+    with database("memory") as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT i AS id, (hash(i) % 90)::INTEGER AS age, 'z' || hash(i + 1) % 40 AS zip, "
+            f"'d' || hash(i + 2) % 10 AS disease FROM range({rows}) AS r(i)"
+        )
+        selects = {
+            "generalize_mask": "FROM generalize_mask('t', qi=['age','zip'], k=5)",
+            "generalize_mask, l = 3": "FROM generalize_mask('t', qi=['age','zip'], k=5, sensitive='disease', l=3)",
+        }
+        found = beside_copy(con, "t", selects, repeats=3)
+    report.add(Line(COPY, found[COPY], 1.0))
+    for name in selects:
+        report.add(Line.against(name, found[name], found[COPY]))
 
 
 def queries(report: Report, rows: int) -> None:
