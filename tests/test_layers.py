@@ -14,9 +14,10 @@ import ppduck
 from ppduck.call.registry import ROOMS
 
 ROOT = Path(ppduck.__file__).parent
+TESTS = Path(__file__).parent
 # From the ground up; a module may import its own layer and those before it.
 LAYERS = [
-    ("errors", "interrupts", "libraries", "notes", "secret", "values", "version"),
+    ("errors", "frozen", "interrupts", "libraries", "notes", "secret", "values", "version"),
     ("kernels",),
     ("query",),
     ("catalogue",),
@@ -45,6 +46,27 @@ CATALOGUE_FUNCTION = re.compile(r"\b(duckdb_[a-z]+|pragma_\w+)\(|\binformation_s
 ASKS_CATALOGUE = {
     "shell/names.py": "completes the names that its own connection knows",
     "shell/dots.py": "lists the tables of its own connection as they are",
+}
+# Who has no test file of the same name, and where or why not it is tested.
+TESTED_ELSEWHERE = {
+    "catalogue/reader.py": "a protocol, which does nothing",
+    "version.py": "test_packaging.py",
+    "help.py": "test_help_command.py",
+    "libraries.py": "test_light_start.py",
+    "compare/releases.py": "compare/test_compare.py",
+    "compare/report.py": "compare/test_compare.py",
+    "compare/scoring.py": "compare/test_compare.py",
+    "dbt/answers.py": "dbt/test_plugin.py",
+    # a program, which is tried as one
+    "shell/command.py": "test_shell.py",
+    "shell/dots.py": "test_shell.py",
+    "shell/names.py": "shell/test_completion.py",
+    "shell/results.py": "test_shell.py",
+    "shell/scripts.py": "test_shell.py",
+    "shell/secret_file.py": "shell/test_options.py",
+    "shell/session.py": "test_shell.py",
+    "shell/statements.py": "test_shell.py",
+    "shell/streams.py": "test_shell.py",
 }
 
 
@@ -157,3 +179,28 @@ def _packages(path: Path) -> set[str]:
 def test_a_room_is_not_a_hall() -> None:
     for module, path in MODULES.items():
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, f"{module} should become two files"
+
+
+def test_every_module_has_its_tests() -> None:
+    """Those of masks/egadp.py are in tests/masks/test_egadp.py, those of masks/_boxes.py in tests/masks/test_boxes.py."""
+    without = {place(path) for path in MODULES.values() if _wants_tests(path) and not _has_tests(_mirrored(path))}
+    assert without == set(TESTED_ELSEWHERE)
+    named = {where for where in TESTED_ELSEWHERE.values() if where.endswith(".py")}
+    assert {where for where in named if not (TESTS / where).exists()} == set()
+
+
+def _wants_tests(path: Path) -> bool:
+    return path.name not in ("__init__.py", "__main__.py")
+
+
+def _has_tests(path: Path) -> bool:
+    return path.exists() and "\ndef test_" in path.read_text(encoding="utf-8")
+
+
+def _mirrored(path: Path) -> Path:
+    return TESTS / path.relative_to(ROOT).parent / f"test_{path.stem.lstrip('_')}.py"
+
+
+def test_values_are_frozen_by_the_way_that_is_quick_to_import() -> None:
+    slow = [name for name, path in MODULES.items() if "\n@dataclass(frozen=True" in path.read_text(encoding="utf-8")]
+    assert slow == [], "write @frozen, of ppduck.frozen"
