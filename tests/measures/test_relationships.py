@@ -57,6 +57,20 @@ def test_pairs_of_confidential_columns_stand_once(shapes: duckdb.DuckDBPyConnect
     assert pairs[frozenset({"line", "tent"})] == "non-monotonic"
 
 
+def test_lines_between_columns_stand_under_the_one_that_is_named_first(shapes: duckdb.DuckDBPyConnection) -> None:
+    others = [f"nothing + {k} * sqrt(-2 * ln(t + 1e-9)) * cos(6.28318 * s) AS o{k}" for k in range(1, 6)]
+    conf = ["nothing", *(f"o{k}" for k in range(1, 6))]
+    table = f"(SELECT s, nothing, {', '.join(others)} FROM shapes)"
+    for named in (conf, conf[::-1]):
+        rows = shapes.execute(
+            f"SELECT column_name, other, linear_r2 = kernel_r2 FROM relationships('{table}', conf={named}, nonconf=['s'])"
+            " WHERE role = 'conf'"
+        ).fetchall()
+        lines = [(one, other) for one, other, no_curve in rows if no_curve]
+        assert len(lines) > 5
+        assert all(named.index(one) < named.index(other) for one, other in lines)
+
+
 def test_the_evidence_of_the_store(con: duckdb.DuckDBPyConnection) -> None:
     make(con, "MV1")
     row = con.execute(
