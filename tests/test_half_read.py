@@ -1,7 +1,7 @@
 """A result of which only the first rows are read arrives as surely as a whole one, whoever reads it and how.
 
 DuckDB 2.0.0 can wait for ever where a step of a statement is read twice; what that takes, and how statements are kept
-from it, is said at ``Statement``. Everything here is asked in a process under watch: it is ended where no answer comes.
+from it, is said at ``_whole`` of query/tree.py. Everything here is asked in a process under watch: it is ended where no answer comes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Imports point down only and go round nowhere; only the extension and the ways in know DuckDB."""
+"""Imports point down only and go round nowhere; only the extension, the ways in and the studies know DuckDB."""
 
 from __future__ import annotations
 

@@ -70,9 +70,8 @@ class Function:
     example: str = field(default="", kw_only=True)  # a statement over the demo tables
     keeps: tuple[Guarantee, ...] = field(default=(), kw_only=True)
     loses: tuple[Loss, ...] = field(default=(), kw_only=True)
-    udfs: tuple[Udf, ...] = field(
-        default=(), kw_only=True
-    )  # its own, that its plan has DuckDB call
+    # its own, that its plan has DuckDB call
+    udfs: tuple[Udf, ...] = field(default=(), kw_only=True)
     # Of a mask: what a call would do with each column, as (column_name, role, note); from itself, catalogue and call.
     explain: Explain | None = field(default=None, kw_only=True)
 
@@ -122,9 +121,8 @@ ROOMS = (
 )
 AnyFunction = TypeVar("AnyFunction", bound=Function)
 _FUNCTIONS: dict[str, Function] = {}
-_found: dict[
-    str, list[str]
-] = {}  # the functions of each package, in the order in which packages were asked for
+# the functions of each package, in the order in which packages were asked for
+_found: dict[str, list[str]] = {}
 
 
 def register(function: AnyFunction) -> AnyFunction:

@@ -13,9 +13,8 @@ class LookSpec(Spec):
     """What the first look must find."""
 
     key: tuple[str, ...]
-    counts: tuple[
-        int, ...
-    ]  # of the levels that matrices were made invariant for, column after column
+    # of the levels that matrices were made invariant for, column after column
+    counts: tuple[int, ...]
 
 
 @frozen

@@ -131,13 +131,14 @@ class Planner:
             return "SELECT NULL"  # DuckDB 1.4 binds the body of a macro when it is made
         function = function_named(name)
         texts = [first, *(text for part in others for text in part)]
-        texts = texts[
-            : 2 * len(function.parameters)
-        ]  # a place and a name each; what follows fills up eight
-        asking, *here, statement = here  # in the order of macros.shared
+        # Each parameter comes twice, by its place and by its name; macros fill the last list up to eight texts.
+        texts = texts[: 2 * len(function.parameters)]
+        asking, *settings, statement = here  # in the order of macros.shared
         with self._trip(asking, statement) as trip:
-            question = ("plan", name, asking, *here, *texts)
-            return trip.once(question, lambda: self._planned(trip, function, asking, here, texts))
+            question = ("plan", name, asking, *settings, *texts)
+            return trip.once(
+                question, lambda: self._planned(trip, function, asking, settings, texts)
+            )
 
     @contextlib.contextmanager
     def _trip(self, asking: str, statement: str) -> Iterator[Trip]:

@@ -54,7 +54,8 @@ def assert_release(
         The two tables or views, or files, or SELECTs in parentheses.
     conf, key, nonconf, limits:
         Those of ``release_check``: the masked columns; the columns that identify a row in both tables; the columns
-        that an intruder may know; the rules and their limits, ``{"linkage": 0.05}``, None for a rule's own.
+        that an intruder may know; the rules and their limits, ``{"linkage": 0.05}``, None for what chance
+        allows, where a rule knows that.
     verdict:
         A file that the verdict is written to as JSON, before anything is raised.
 

@@ -74,9 +74,8 @@ class Pairs:
     def __init__(self, columns: Compared, within: sql.Statement | None = None) -> None:
         self.columns = columns
         self.within = within
-        self.looks_aligned = (
-            False  # set by moments(), which sums rows that lie side by side without a join
-        )
+        # set by moments(), which sums rows that lie side by side without a join
+        self.looks_aligned = False
 
     def statement(self, *, materialized: bool = False) -> sql.Statement:
         """Steps up to the pairs; they are kept where they are ``materialized``, as for readers that come twice."""

@@ -45,9 +45,8 @@ def text(value: str) -> Expr:
 
 
 def number(value: float | int) -> Expr:
-    literal: Expr = exp.Literal(
-        this=repr(abs(value)), is_string=False
-    )  # Literal.number would read it again
+    # Literal.number would read it again.
+    literal: Expr = exp.Literal(this=repr(abs(value)), is_string=False)
     return exp.Neg(this=literal) if value < 0 else literal
 
 

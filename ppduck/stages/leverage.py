@@ -18,9 +18,8 @@ from ppduck.stages.moments import MOMENTS, Measured, told
 from ppduck.stages.plan import Groups, Stage, Totals
 
 WEIGHTS, AXES, FARTHEST = "_pp_weights", "_pp_axes", "_pp_farthest"
-MOST_PLAIN = (
-    12  # terms, beyond which planning with every weight as a column would take longer than running
-)
+# terms, beyond which planning with every weight as a column would take longer than running
+MOST_PLAIN = 12
 
 
 def farthest(measured: Measured, spec: MaskSpec) -> list[Stage]:

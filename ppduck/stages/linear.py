@@ -1,4 +1,4 @@
-"""The plan of a linear mask: source → look → noise → moments → solve → projection.
+"""The plan of a linear mask: source → look → noise → moments → leverage → solve → projection.
 
 S and X enter as deviations from a centre that the first look has found, V as normals that are a
 function of the row's key, so that a second pass can generate them again.

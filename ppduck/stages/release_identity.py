@@ -24,7 +24,7 @@ def context(mask: NumericMask, roles: Roles, call: NumericCall) -> str:
         "function": mask.name,
         "conf": sorted(folded(column.name) for column in roles.conf),
         "features": _features(roles),
-        # Two former names of parameters: a release has the noise that it was first given.
+        # strata was once called by, and on_null once counted: both stay, or old releases would get new noise.
         "by": sorted(map(folded, roles.strata)),
         "on_null": "error",
         "seed": call.seed,
