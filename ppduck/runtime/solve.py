@@ -46,6 +46,7 @@ class Solvable(Summed):
     mean: Array
     whole: Array  # 1 where all values are whole numbers
     query: Unsigned
+    tweak: Unsigned  # not needed here; but of a mask without noise nothing else reads the check
 
 
 def levers(spec: MaskSpec, summed: Summed) -> list[float] | None:

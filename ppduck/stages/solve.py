@@ -14,7 +14,7 @@ from ppduck.runtime.spec import MaskSpec
 from ppduck.stages import aggregates
 from ppduck.stages.aggregates import Aggregate
 from ppduck.stages.leverage import FARTHEST, farthest
-from ppduck.stages.masking import LOOK, QUERY_NUMBER, Masking
+from ppduck.stages.masking import LOOK, QUERY_NUMBER, TWEAK, Masking
 from ppduck.stages.moments import MOMENTS, Measured, told
 from ppduck.stages.plan import Groups, Stage, Totals
 from ppduck.stages.terms import Terms
@@ -70,6 +70,8 @@ def _solved(measured: Measured, spec: MaskSpec, apart: bool, sampled: bool) -> G
         "sample": sql.column("_pp_rows", SAMPLE) if sampled else nothing.copy(),
         **{name: sql.column(f"_pp_{name}", LOOK) for name in ("least", "most", "mean", "whole")},
         "query": sql.call(QUERY_NUMBER),
+        # DuckDB leaves out what nothing reads: asking for the tweak makes it run the checks of the first look.
+        "tweak": sql.column(TWEAK, LOOK),
     }
     columns = [*masking.groups_of(MOMENTS), sql.named(SOLVE.in_sql(spec, tells), "_pp_solution")]
     return Groups(SOLVED, True, sql.query(columns, tables))
