@@ -86,28 +86,28 @@ _SIGNED = {
     "standardized_residual",
 }
 ALWAYS = {
-    **{name: Law(ANY, "Guo 2010, Result 4") for name in ("chi2", "g2")},
+    **{name: Law(ANY, "Result 4") for name in ("chi2", "g2")},
     **{
-        name: Law(SAME, "Guo 2010, Result 4")
+        name: Law(SAME, "Result 4")
         for name in ("mutual_information", "concentration", "uncertainty", "cramers_v", "phi", "risk_difference",
                      "piatetsky_shapiro")
     },
 }  # fmt: skip
 FROM_HALF = {
-    **{name: Law(HALF, "Guo 2010, Result 5") for name in ("certainty", "added_value", "kappa")},
+    **{name: Law(HALF, "Result 5") for name in ("certainty", "added_value", "kappa")},
     **{
-        name: Law(HALF, "Guo 2010, Result 5", 1.0)
+        name: Law(HALF, "Result 5", 1.0)
         for name in ("odds_ratio", "interest", "conviction", "collective_strength")
     },
     "standardized_residual": Law(
-        HALF, "as Guo 2010, Result 5: |PS| falls faster than the root of the margins"
+        HALF, "as Result 5: |PS| falls faster than the root of the margins"
     ),
 }
 MANY_LEVELS = {
-    **{name: Law(ANY, "Guo 2010, Result 8") for name in ("chi2", "g2")},
-    "cramers_v": Law(SAME, "Guo 2010, Result 8"),
+    **{name: Law(ANY, "Result 8") for name in ("chi2", "g2")},
+    "cramers_v": Law(SAME, "Result 8"),
     **{
-        name: Law(UNIFORM, "Guo 2010, Result 8, narrowed")
+        name: Law(UNIFORM, "Result 8, narrowed")
         for name in ("mutual_information", "concentration", "uncertainty")
     },
 }  # fmt: skip
