@@ -45,9 +45,8 @@ class Moments:
         total = np.asarray(sums, dtype=float)
         if n == 0:
             return cls(0, np.zeros(size), np.zeros((size, size)))
-        with np.errstate(
-            invalid="ignore", over="ignore"
-        ):  # who reads it says what is wrong with infinity
+        # Who reads the moments says what is wrong with infinite ones.
+        with np.errstate(invalid="ignore", over="ignore"):
             return cls(n, total / n, raw - np.outer(total, total) / n)
 
     @classmethod

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
 from ppduck.call.registry import functions
+from tests.golden import answers, pages
 from tests.golden.answers import answer, opened
-from tests.golden.statements import MASKS, OTHERS
+from tests.golden.statements import MASKS, OTHERS, statements
+from tests.pages import text_of
 
 pytestmark = pytest.mark.core
 TELLING_OF_ITSELF = {"ppduck_help", "ppduck_functions"}  # words, which may change
-ANSWERS = json.loads((Path(__file__).parent / "golden" / "answers.json").read_text(encoding="utf-8"))
+STATEMENTS = statements()
+ANSWERS = json.loads(answers.ANSWERS.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +41,10 @@ def assert_near(found: Any, pinned: Any, scale: float = 0.0) -> None:
         assert found == pinned
 
 
-@pytest.mark.parametrize("name", [*MASKS, *OTHERS])
+@pytest.mark.parametrize("name", STATEMENTS)
 def test_what_a_statement_gave_it_gives(golden: duckdb.DuckDBPyConnection, name: str) -> None:
-    found, pinned = answer(golden, name), ANSWERS[name]
+    assert name in ANSWERS, "not pinned yet: python -m tests.golden"
+    found, pinned = answer(golden, STATEMENTS[name]), ANSWERS[name]
     assert found["columns"] == pinned["columns"]
     assert found["rows"] == pinned["rows"]
     assert_near(found["first"], pinned["first"])
@@ -50,7 +54,26 @@ def test_what_a_statement_gave_it_gives(golden: duckdb.DuckDBPyConnection, name:
 
 
 def test_every_function_is_pinned() -> None:
-    statements = " ".join([*MASKS.values(), *OTHERS.values()])
-    unpinned = {function.name for function in functions() if f"{function.name}(" not in statements}
+    texts = " ".join(each.text for each in STATEMENTS.values())
+    unpinned = {function.name for function in functions() if not re.search(rf"\b{function.name}\(", texts)}
     assert unpinned == TELLING_OF_ITSELF
-    assert set(ANSWERS) == {*MASKS, *OTHERS}
+    assert set(ANSWERS) == set(STATEMENTS), "python -m tests.golden pins what is not pinned, and leaves out the rest"
+
+
+def test_a_statement_is_written_only_where_the_example_will_not_do() -> None:
+    """It may be one of several of its function; and those of masks have names that they were once pinned by."""
+    written = {**MASKS, **OTHERS}
+    for function in functions():
+        own = [text for text in written.values() if re.search(rf"\b{function.name}\(", text)]
+        assert own != [function.example] or function.name.endswith("_mask"), function.name
+
+
+def test_what_is_new_is_told_once_and_in_the_newest_part() -> None:
+    assert pages.with_news(text_of(pages.CHANGES)) == text_of(pages.CHANGES)
+    named = " ".join(f"`{function.name}`" for function in functions() if function.name != "mse_security")
+    told = pages.with_news(f"# Changelog\n\n## 2.0\n\n- {named}\n\n## 1.0\n\n- Old.\n")
+    [summary] = [function.summary for function in functions() if function.name == "mse_security"]
+    head, _, old = told.partition("## 1.0")
+    assert " ".join(head.split()).endswith(f"- `mse_security`: {summary}")
+    assert old == "\n\n- Old.\n"
+    assert pages.with_news(told) == told

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.pages import ROOT, blocks
+
 PACKAGE = "own_functions"
 
 MASK = '''
@@ -148,6 +149,28 @@ print(json.dumps({{
 '''
 
 
+ASKED_OF_README = """
+import json
+import ppduck
+from ppduck.call.registry import discover, function_named
+from ppduck.guide.demo import DEMO
+
+discover("my_masks")
+con = ppduck.connect(secret="correct horse battery staple")
+con.execute(DEMO)
+rows = lambda query: con.execute(query).fetchall()
+predicted = "predicted_mask('customers', conf=['x1'], nonconf=['s1','s2'], key='id')"
+sums = "count(*), regr_r2(x1, s1) + regr_r2(x1, s2), avg(x1)"
+print(json.dumps({
+    "example": len(rows(function_named("predicted_mask").example)),
+    "masked": rows(f"SELECT {sums} FROM {predicted}"),
+    "original": rows(f"SELECT {sums} FROM customers"),
+    "help": rows("SELECT section, name, description FROM ppduck_help('predicted_mask')"),
+    "explained": rows("FROM mask_explain('predicted_mask', 'customers', conf=['x1'], key='id')"),
+}))
+"""
+
+
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the package, which nobody else's tests see."""
@@ -220,3 +243,39 @@ def test_the_contract_of_masks_holds_for_it(package: Path) -> None:
     )  # fmt: skip
     assert " passed" in ran
     assert int(ran.rsplit(" passed", 1)[0].split()[-1]) >= 9, ran[-500:]
+
+
+@pytest.fixture(scope="module")
+def readme(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the mask that the README adds."""
+    folder = tmp_path_factory.mktemp("readme")
+    [block] = [each for each in blocks("README.md") if each.file and each.file.startswith("my_masks/")]
+    assert block.file is not None
+    (folder / "my_masks").mkdir()
+    (folder / "my_masks" / "__init__.py").touch()
+    (folder / block.file).write_text(block.code, encoding="utf-8")
+    return folder
+
+
+def test_the_mask_of_the_readme_masks_and_is_told_of(readme: Path) -> None:
+    told = json.loads(run(readme, "-c", ASKED_OF_README).splitlines()[-1])
+    assert told["example"] == 400
+    [[count, r2, mean]], [[_, original_r2, original_mean]] = told["masked"], told["original"]
+    assert count == 400
+    assert mean == pytest.approx(original_mean, rel=1e-9)
+    assert r2 == pytest.approx(1, abs=0.01)  # a line of two columns that are next to uncorrelated
+    assert original_r2 < 0.5
+    assert {section for section, _, _ in told["help"]} == {
+        *("signature", "summary", "parameter", "guarantee", "not guaranteed", "reference", "example"),
+    }
+    assert ["x1", "confidential"] in [row[:2] for row in told["explained"]]
+    assert [None, "guaranteed", "means of all conf columns exactly"] in told["explained"]
+
+
+def test_the_mask_of_the_readme_is_registered_as_others_are(readme: Path) -> None:
+    """With a reference that has its year, for one."""
+    ran = run(
+        readme, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "--discover", "my_masks",
+        "tests/guide/test_functions.py", "tests/guide/test_explain.py", "-k", "catalogue or predicted_mask",
+    )  # fmt: skip
+    assert int(ran.rsplit(" passed", 1)[0].split()[-1]) >= 2, ran[-500:]

@@ -9,7 +9,15 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 _NAME = r"(?:de )?[A-Z]\w+(?:-[A-Z]\w+)?"
-CITED = re.compile(rf"({_NAME})((?:(?:,| &| and) {_NAME})*(?: et al\.)?),? \(?((?:19|20)\d\d)\b")
+# Words before a year that are no author's: of series and surveys, months, and what has versions.
+_NO_AUTHOR = (
+    r"Statistics|Series|Reports?|Census|Survey|January|February|March|April|May|June|July|August|September|"
+    r"October|November|December|Python|DuckDB"
+)
+# A year with a hyphen behind it is the number of a report.
+CITED = re.compile(
+    rf"\b(?!(?:{_NO_AUTHOR})\b)({_NAME})((?:(?:,| &| and) {_NAME})*(?: et al\.)?),? \(?((?:19|20)\d\d)\b(?!-\d)"
+)
 PAGE = (ROOT / "examples" / "references.md").read_text(encoding="utf-8").splitlines()
 
 
@@ -20,6 +28,21 @@ def citations() -> set[tuple[str, str, str]]:
         text = re.sub(r"\"\s*\n\s*f?\"", "", path.read_text(encoding="utf-8"))
         found |= set(CITED.findall(re.sub(r"\s*\n[\s#]*", " ", text)))
     return found
+
+
+@pytest.mark.parametrize(
+    ("text", "cited"),
+    [
+        ("Kim & Winkler 2003, Research Report Series (Statistics 2003-1)", [("Kim", " & Winkler", "2003")]),
+        ("as de Wolf (1998) has it", [("de Wolf", "", "1998")]),
+        ("Li, Li & Venkatasubramanian 2007; Tan et al. 2004", [("Li", ", Li & Venkatasubramanian", "2007"), ("Tan", " et al.", "2004")]),
+        ("Mateo-Sanz, Sebé and Domingo-Ferrer (2004)", [("Mateo-Sanz", ", Sebé and Domingo-Ferrer", "2004")]),
+        ("the Census 1995, and in May 2003 the Current Population Survey 2000", []),
+        ("Annals of Statistics 1985, report TR-2007-05", []),
+    ],
+)  # fmt: skip
+def test_a_citation_is_told_from_another_year(text: str, cited: list[tuple[str, str, str]]) -> None:
+    assert CITED.findall(text) == cited
 
 
 @pytest.mark.parametrize("cited", sorted(citations()), ids=" ".join)

@@ -43,7 +43,8 @@ class Reader:
 
     def __init__(self, takes: str, read: Callable[[Any], Any], within: Range | None = None) -> None:
         self.takes = takes
-        self.within = within  # of the numbers among what it takes; ``takes`` says it
+        # The range of the numbers it takes. To users ``takes`` says it in words; tests try its ends.
+        self.within = within
         self._read = read
 
     def __call__(self, value: Any) -> Any:

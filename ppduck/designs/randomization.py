@@ -23,7 +23,7 @@ from ppduck.frozen import frozen
 from ppduck.kernels.distortion import invariant
 from ppduck.values import folded
 
-KEYS_TO_LOOK_AT = 1_000_000  # about so many of a larger table
+KEYS_TO_LOOK_AT = 1_000_000  # of a table with more rows, about so many keys are checked
 
 
 @frozen
@@ -39,7 +39,7 @@ class Randomization:
     counts: dict[str, list[int]]  # of the levels that an invariant matrix was built for
     key: tuple[Column, ...]
     drop: tuple[str, ...]
-    one_key_in: int  # so many is looked at for being unique
+    one_key_in: int  # the check for repeated keys looks at about one key in so many; 1 for all
 
 
 def resolve(function: str, catalog: Catalog, call: RandomizingCall) -> Randomization:

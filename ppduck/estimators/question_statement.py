@@ -55,9 +55,8 @@ class QuestionStatement:
         self.of_population = target == "population"
         self.reach = reach  # of a range, in standard errors
         self.by_name = {folded(each.attribute.name): each for each in randomized}
-        self.plain: list[
-            sql.Expr
-        ] = []  # what rows are told apart by, beside their randomized columns
+        # What rows are told apart by, beside their randomized columns.
+        self.plain: list[sql.Expr] = []
 
     def tree(self) -> sql.Expr:
         question = self.question

@@ -26,13 +26,15 @@ PLAN = "ppduck_plan"
 PLAN_TYPES = ["VARCHAR", "VARCHAR[][]", "VARCHAR", "VARCHAR[]"]
 NO_STATEMENT = str(2**64 - 1)  # what DuckDB calls a statement that it binds and does not run
 _PLANNED, _WRITTEN, _HERE = "temp.main._pp_planned", "temp.main._pp_written", "temp.main._pp_here"
-_AT_ONCE = 8  # so many texts, because DuckDB takes long to parse a call for each
+# Arguments whose texts one call of _pp_written gives: one call for each would take DuckDB long to parse.
+_AT_ONCE = 8
 
 
 def shared(plan: str, connection: str) -> list[str]:
     """What makes the macros that those of all functions call; ``connection`` tells the planner who is asking."""
-    # The last says which statement of which transaction it is: what is planned twice in one is the same.
-    # integer_division is heeded when a text is read, which the probe was long before: it cannot show it.
+    # The last item numbers statement and transaction: DuckDB may bind a call several times in one
+    # statement, and the planner then gives the same plan. The setting integer_division is handed over by
+    # itself, as DuckDB heeds it when it parses a slash: that in the probe was parsed when the macro was made.
     here = (
         "asking, system.main.current_database(), system.main.current_schema(), "
         "system.main.current_setting('search_path'), "

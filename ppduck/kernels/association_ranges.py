@@ -45,8 +45,12 @@ _DOMAINS: Mapping[str, tuple[float, float]] = {
     "standardized_residual": (-np.inf, np.inf),
 }
 _AT_INDEPENDENCE = 1e-6
-_FEWEST = 5  # published rows in each cell of two binary columns; in larger tables cells make up for each other
-_CLEAR = 5  # standard errors of a cell from 0
+# Of two binary columns each cell needs so many published rows for the normal law to hold; in larger
+# tables one small cell weighs little.
+_FEWEST = 5
+# An odds ratio whose cells all lie so many standard errors above 0 has the range of its logarithm; else
+# cells might be 0, and that range is joined with one that allows for it.
+_CLEAR = 5
 _WITH_LOGARITHMS = ("g2", "mutual_information", "uncertainty", "j_measure")
 
 
@@ -205,7 +209,8 @@ def _score(name: str, tables: Array, covariances: Array, n: float, reach: float)
     spread = tangent @ covariances @ np.swapaxes(tangent, 1, 2) * weight.reshape(draws, -1, 1)
     bias, floor = np.trace(spread, axis1=1, axis2=2), 2 * np.einsum("bij,bji->b", spread, spread)
     growth = np.maximum(_product(slope, covariances, slope), 0.0) / value
-    # At independence itself that is 0/0; its mean over the ways to get there is 4 tr((GΣ)²)/tr(GΣ).
+    # At independence κ is 0/0. Over all directions in which a table can come near it, κ is
+    # 4 tr((GΣ)²)/tr(GΣ) on average, which is 2 d/b.
     growth = np.where(
         value > _AT_INDEPENDENCE * bias, growth, np.where(bias > 0, 2 * floor / bias, 0.0)
     )

@@ -26,10 +26,12 @@ LEVEL = 0.01
 # Least shares that harm: of the variance of r² explained by S and u, of a residual's variance
 # explained by a curve of another, and of rows in a second hump (heaps at round numbers stay below that).
 SPREAD, PATTERN, HUMP = 0.02, 0.05, 0.05
-# A curve that is no side effect of residuals that are not normal, whatever the other way round shows.
+# A pair of residuals is looked at both ways, the second over the first and the first over the second.
+# Residuals that are not normal show a slight curve one way where there is only a line; a curve that
+# explains more than this share of the variance is more than that, and one way is enough.
 STRONG = 0.12
 WAVES = 8
-# Residuals smaller than this beside x are the fit's own unevenness, and too small to matter.
+# Residuals whose size beside that of x is below this are wiggles of the fit, too small to matter.
 NO_RESIDUAL = 0.01
 FEWEST = 20
 # Rows for the searches for patterns and humps: enough for effects that matter. Rows come in random order.

@@ -15,11 +15,13 @@ from ppduck.kernels.linear import Blocks, LinearForm, regress, scaled_noise
 from ppduck.libraries import special
 from ppduck.values import Array, Moments
 
+# Targets are corrected in up to ROUNDS rounds on FEW rows of the sample, and if it has more, in
+# LAST_ROUNDS on all of them; rounds end once every rank correlation is within NEAR_ENOUGH.
 ROUNDS, LAST_ROUNDS = 10, 2
-FEW = 20_000  # rows for all but the last rounds
+FEW = 20_000
 NEAR_ONE = 0.9999
-NEAR_ENOUGH = 1e-4  # of rank correlations
-# The least share of a column's variance that must be noise once a target is made positive definite.
+NEAR_ENOUGH = 1e-4
+# What eigenvalues of the noise's covariance are raised to, where wanted correlations leave none.
 FLOOR = 1e-6
 
 

@@ -22,12 +22,15 @@ Target = Literal["population", "table"]
 Spread = Literal["normal", "chebyshev"]
 
 SINGULAR = 1e10  # a condition number beyond which no digit of an inverse can be trusted
-_EM_TOLERANCE = 1e-7  # of the mean log-likelihood
-_EM_GAIN = 1e-2  # of the log-likelihood of all rows; one standard error is worth 0.5
-_EM_WORK, _FEWEST_STEPS, _MOST_STEPS = 600_000_000, 50, 20_000  # some ten seconds
+# EM ends when the log-likelihood can rise by no more than this: a row on average, and all rows together.
+# An estimate that is one standard error off its maximum has lost 0.5.
+_EM_TOLERANCE, _EM_GAIN = 1e-7, 1e-2
+# Its steps are limited by the work that each is, to about ten seconds in all.
+_EM_WORK, _FEWEST_STEPS, _MOST_STEPS = 600_000_000, 50, 20_000
 _AT_BORDER = 1e-6
-_SHRINK = 0.01
-_LONGEST = 1e4  # steps that one extrapolation may stand for
+# EM is sped up by extrapolating from two steps (Varadhan & Roland 2008): as if by at most _LONGEST steps,
+# and no cell becomes less than the share _SHRINK of what plain EM gives it.
+_LONGEST, _SHRINK = 1e4, 0.01
 
 
 def uniform(p: float, size: int) -> Array:

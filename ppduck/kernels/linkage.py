@@ -21,19 +21,23 @@ from ppduck.kernels.threads import one_thread
 from ppduck.libraries import spatial
 from ppduck.values import Array
 
-TREE_DIMENSIONS = (
-    8  # beyond, a tree visits so many points that comparing with all of them is faster
-)
+# With more columns a k-d tree visits so many points that comparing with all of them is faster.
+TREE_DIMENSIONS = 8
 NO_VARIANCE = 1e-12  # share of the largest eigenvalue below which a direction has no variance
 # Distances tie when they differ by less than this share of the partner's, or by rounding of the coordinates.
 TIE, ROUNDING = 1e-9, 1e-14
 _FAR = 1e50  # where standardised values end, so that squares do not overflow
-# originals between two looks at which records are still in question
-_FIRST_BLOCK, _LAST_BLOCK = (64, 1 << 15)
-_SIFTED = 1_024  # originals that the tree's records are compared with first
-_TILE = 1_024  # records by originals whose distances a thread holds at once, so that they stay in its cache
-_CELLS = 1 << 20  # pairs whose distances are taken exactly at once
-_PASSES = 30  # what a pair costs besides its products, in products
+# Records are compared with a block of originals at a time, and those that have met one nearer than
+# their partner are done. The first block has 64 originals; sizes double up to the last.
+_FIRST_BLOCK, _LAST_BLOCK = 64, 1 << 15
+# Where a k-d tree searches, records are compared with so many originals before: most meet a nearer one
+# there, and the tree need not look for them.
+_SIFTED = 1_024
+# A thread compares so many records with so many originals at once: their distances stay in its cache.
+_TILE = 1_024
+_CELLS = 1 << 20  # pairs whose distances are taken in double precision at once
+# What else comparing a pair costs beside one multiplication a column, in such multiplications.
+_PASSES = 30
 
 _Indices = npt.NDArray[np.intp]
 

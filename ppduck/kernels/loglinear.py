@@ -23,10 +23,14 @@ from ppduck.values import Array
 Generators = tuple[tuple[int, ...], ...]
 Cells = npt.NDArray[np.bool_]
 
-MOST_PARAMETERS = 3_000  # of which the rank is found, where cells are empty
-MOST_TO_SEARCH = 20_000  # cells among which those that a fit leaves empty are sought
-CLOSE = 1e-10  # by which margins may differ, as a share of all rows
-_ENOUGH = 1e-6  # and by which they may not, without a word
+# Where cells are empty, the parameters that can be estimated are counted as the rank of a matrix: of a
+# model with more parameters it would take too long, and degrees of freedom are not told.
+MOST_PARAMETERS = 3_000
+# In tables of more cells it is not sought which cells the fit brings to 0.
+MOST_TO_SEARCH = 20_000
+# Scaling ends when the margins of the fit are this near to those of the table, as a share of all rows;
+# if its rounds are used up and they are off by more than _ENOUGH, the fit is said to be unfinished.
+CLOSE, _ENOUGH = 1e-10, 1e-6
 _FIRST_ROUNDS, _ROUNDS = 300, 20_000
 
 

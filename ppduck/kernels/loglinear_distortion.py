@@ -32,11 +32,15 @@ from ppduck.values import Array
 
 MOST_CELLS = 4_096
 _STEPS = 500
-_GAIN = 1e-7  # of the log-likelihood of all rows, below which it ends
-_SHORT = 1e-3  # and above which it has not ended
+# The search ends with a step that raises the log-likelihood of all rows by no more than _GAIN. If the
+# steps are used up, and the last still gained more than _SHORT, the fit is said to be unfinished.
+_GAIN, _SHORT = 1e-7, 1e-3
 _HALVINGS = 12
 _TINY = 1e-200
-_ROUNDS, _INSIDE = 30, 1e-3  # of the start, which must not lie on the border
+# The search starts from a table of the model that has, after so many rounds of scaling, about the
+# margins of the best table of all. The share _INSIDE, added evenly over its cells, keeps every cell of
+# the start above 0: one that begins at 0 would stay there.
+_ROUNDS, _INSIDE = 30, 1e-3
 
 
 def design(shape: Sequence[int], generators: Generators) -> Array:

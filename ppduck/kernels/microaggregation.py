@@ -19,11 +19,14 @@ from ppduck.values import Array
 
 Indices = npt.NDArray[np.intp]
 
-LEAF = 2_048  # records that are compared without asking how far their box is
-TREE_DIMENSIONS, TREE_FROM = 3, 60_000  # where asking pays: boxes of more columns overlap too much
-EXACT, EXACT_BY_TREE = 100_000, 1_000_000  # records that are grouped as a whole
-BLOCK = 20_000  # records of a part, where there are more
-_FEW = 8  # of so few, the nearest are found one by one
+# Many records of few columns are kept in leaves, each with the box it fills: a search skips a leaf whose
+# box is too far off. With more columns boxes overlap too much, and with fewer records it does not pay.
+LEAF, TREE_DIMENSIONS, TREE_FROM = 2_048, 3, 60_000
+# Up to so many records MDAV groups all of them together, without leaves and with them; of more, it groups
+# parts of BLOCK records, each by itself.
+EXACT, EXACT_BY_TREE = 100_000, 1_000_000
+BLOCK = 20_000
+_FEW = 8  # up to so many, taking the nearest one after the other is faster than partitioning
 _ROUNDING = 1e-12  # by which a bound may be wrong, as a share of the largest distance
 
 

@@ -28,12 +28,11 @@ Codes = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
 
 FREQUENCY, DISTINCT, ENTROPY = "frequency", "distinct", "entropy"
-_ROUNDING = (
-    1e-9  # of an entropy: l equally frequent values have one of ln l, but for the last digits
-)
-_ROOM = (
-    8  # a table of all combinations may have so many places for each cell; beyond, cells are sorted
-)
+# Entropies this near are equal: that of l equally frequent values is ln l but for the last digits.
+_ROUNDING = 1e-9
+# Values are counted in a table of groups by values while it has at most so many places for each cell
+# that is counted; a sparser one would cost more than sorting the cells.
+_ROOM = 8
 
 
 @frozen

@@ -1,9 +1,9 @@
 """The keep probabilities that cost least accuracy under a limit on attribute disclosure (Guo 2010, Problem 1).
 
-Minimise Σ ln ‖P_i⁻¹‖²_F, ‖P_i⁻¹‖²_F = (d - 1)³/(d p - 1)² + 1 (ibid., Result 16, Lemma 5), with p_i in
-(1/d_i, 1] and every cell's risk (5.6) at most its limit. Sequential quadratic programming with exact
-gradients on the cells that matter: it starts with the worst, and takes in those that a solution
-violates until there are none.
+Minimise Σ ln ‖P_i⁻¹‖²_F, ‖P_i⁻¹‖²_F = (d - 1)³/(d p - 1)² + 1 (Guo 2010, Result 16 and Lemma 5), with
+p_i in (1/d_i, 1] and the risk of every cell (Guo 2010, formula 5.6) at most its limit. Sequential
+quadratic programming with exact gradients on the cells that matter: it starts with the worst, and takes
+in those that a solution violates until there are none.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from ppduck.values import Array
 Chosen = npt.NDArray[np.bool_]
 _STARTS = 8
 _FIRST, _MORE, _ROUNDS = 40, 40, 60
-_NEAR = 1e-4  # how near to 1/d a p may come, as a share of the way there
+# How near p may come to 1/d, as a share of the way from 1 to there: at 1/d itself P has no inverse.
+_NEAR = 1e-4
 _VIOLATED = 1e-9
 _BISECTIONS = 80
 _ROUNDING = 1e-12
-_ONE = 1e-8  # less than which no draw is worth
+_ONE = 1e-8  # a p this near to 1 is made 1, so that the column is not randomized at all
 TOLERANCE = 1e-6
 
 

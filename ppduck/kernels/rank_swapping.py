@@ -14,12 +14,14 @@ from ppduck.kernels.noise import KeyedNoise
 Places = npt.NDArray[np.int64]
 
 FEWEST_PLACES = 4
-SHORTEST_REACH = (
-    4  # with less some places, most often the last one, would be left over and keep their value
-)
-_RINGS = 2**63  # a turn of its own
+# With a shorter one some places, most often the last, would be left over and keep their value.
+SHORTEST_REACH = 4
+# The number under which rings draw their noise: rounds of pairing count from 0 and never get there.
+_RINGS = 2**63
 _ATTEMPTS = 100
-_GOLDEN = (5**0.5 - 1) / 2  # its multiples are spread evenly, and never repeat
+# A step between attempts: the fractions of its multiples cover [0, 1) evenly and never repeat, so that
+# each attempt picks another pair.
+_GOLDEN = (5**0.5 - 1) / 2
 
 
 def swapped(n: int, reach: int, noise: KeyedNoise) -> Places:

@@ -19,19 +19,20 @@ from ppduck.values import Array
 
 EXACT_ROWS = 1_500  # up to here the n × n system itself is solved, which takes n³
 LANDMARKS = 300  # points that carry the Nyström approximation beyond that
-# Rows on which the width is chosen, exactly and by Nyström: a width needs fewer rows than γ does.
+# Rows on which the kernel's width is chosen, where the system is solved exactly and where by Nyström;
+# the ridge, 1/γ, is then chosen on all rows.
 SEARCH_ROWS, SEARCH_ROWS_NYSTROEM = 500, 4_000
-# Smoothest first: widths by the median distance of rows that differ, and 1/(γ n), as K's eigenvalues grow with n.
+# What is tried, smoothest first: widths in units of the median distance of rows that differ, and ridges
+# 1/γ in units of n, as the eigenvalues of the kernel matrix grow with n.
 WIDTHS, RIDGES = np.geomspace(4.0, 0.1, 8), np.geomspace(1e2, 1e-9, 34)
-FREEDOM_COST = (
-    1.4  # a of GCV; at 1 it is flat for noise, and now and then takes much of it for a relation
-)
-# What a model may know of a single row, lest its values tell of it: the row's weight in its own mean, and how much more
-# the model explains where it has seen the value.
+# What a degree of freedom costs in GCV, its a. At 1 the score of noise is nearly the same for all models,
+# and now and then a wiggly one wins.
+FREEDOM_COST = 1.4
+# What a model may know of a single row, lest masked values tell of it: the row's weight in its own
+# fitted value, and how much more R² is with the row than with the row left out.
 LEVERAGE, OVERFIT = 0.5, 0.05
-TAIL = (
-    5  # rows at either end of a column that count as being at one place, since none may stand alone
-)
+# Rows at either end of a column that count as being at one place, since none may stand alone.
+TAIL = 5
 FREEDOM = 1 / 3  # share of the rows that the degrees of freedom may reach, lest the fit interpolate
 NO_RESIDUAL = 1e-13  # share of variance below which GCV would compare rounding errors
 SPANNED_LANDMARK = 1e-7
@@ -234,21 +235,16 @@ def _fit(
         of_width = machine(z, width)
         best = _smoothest(*_gcv(of_width.features, tame))
         for j in np.flatnonzero(chosen == width):
-            for ridge in (
-                n * RIDGES[best[j] :: -1]
-            ):  # smoother, until the model keeps single rows to themselves
+            # Ever smoother, until the model knows no single row too well.
+            for ridge in n * RIDGES[best[j] :: -1]:
                 check_interrupt()
                 weights[:, j], bias[j], residuals, spare = of_width.solve(y[:, j], ridge)
                 freedom[j] = n - spare.sum()
-                # The variance of y is 1, or 0 where X is constant.
-                variance, left_out = (
-                    (y[:, j] ** 2).mean(),
-                    residuals / np.maximum(spare, NO_RESIDUAL),
-                )
-                r2[j], r2_left_out[j] = (
-                    variance - (residuals**2).mean(),
-                    variance - (left_out**2).mean(),
-                )
+                left_out = residuals / np.maximum(spare, NO_RESIDUAL)
+                # Differences are shares, as the variance of y is 1, or 0 where X is constant.
+                variance = (y[:, j] ** 2).mean()
+                r2[j] = variance - (residuals**2).mean()
+                r2_left_out[j] = variance - (left_out**2).mean()
                 errors[:, j] = left_out
                 if not discreet or (
                     r2[j] - r2_left_out[j] <= OVERFIT and spare.min() >= 1 - LEVERAGE

@@ -24,17 +24,20 @@ Kind = Literal["none", "linear", "monotonic", "non-monotonic"]
 # Rows for the kernel fit: enough to see a curve of 2 % of the variance. Rows come in random order.
 ROWS = 1_000
 FEWEST = 10
-# p-values below which a line is no accident; one on the values is more easily fooled, by two outliers that meet.
+# p-values of the F test below which x is related to S: by the line through the values, and by the one
+# through the ranks. The first is stricter, as one row that is an outlier in S and in x alike can make a
+# line out of nothing; among ranks it cannot.
 LINE_LEVEL, RANK_LEVEL = 0.001, 0.004
 # With many rows everything is significant: a share of the variance below this is none.
 TRIFLE = 0.001
 # The left-out R² that a kernel reaches on noise, times the rows: above it in some 0.3 % of cases.
 KERNEL_NOISE = 10.0
-# Shares of the variance that make a difference: of a curve over the line, of normal scores over values
-# (wide, since outliers alone take some R² from the line), and of a curve against its own direction.
-CURVE, SCORES, REVERSAL = 0.02, 0.15, 0.02
-# A fitted curve wavers, the more the fewer the rows: reversal times rows that may be nothing else.
-REVERSAL_NOISE = 3.0
+# Shares of the variance up to which a relation is still linear: what a curve may explain more than the
+# line, and what normal scores may explain more than values (much, as outliers alone cost the line R²).
+CURVE, SCORES = 0.02, 0.15
+# The share of the variance up to which a curve that turns back still counts as monotonic. A fitted
+# curve wavers by chance, the more the fewer its rows: REVERSAL_NOISE / rows is allowed where that is more.
+REVERSAL, REVERSAL_NOISE = 0.02, 3.0
 # Rounds of backfitting of one monotonic function a column.
 ROUNDS = 5
 

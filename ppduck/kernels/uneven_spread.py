@@ -14,8 +14,8 @@ import numpy as np
 from ppduck.kernels.prediction import canonical_correlation, root_by_chance
 from ppduck.values import Array, Moments
 
-FEWEST_IN_STRATUM = 25  # rows, or so many times as the line through them has terms:
-ROWS_PER_TERM = 5
+# A stratum has at least 25 rows, and at least 5 for each term of the line that is fitted in it.
+FEWEST_IN_STRATUM, ROWS_PER_TERM = 25, 5
 STEPS = 30  # of the power method; the largest eigenvalue is needed to a few per cent
 
 

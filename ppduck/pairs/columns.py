@@ -101,7 +101,8 @@ class Compared:
         self.categories: list[Column] = []
         self.features: list[Feature] = []
         self.inputs: list[tuple[Feature, Feature]] = []
-        self.carried: list[tuple[Column, Column]] = []  # of either table, which need not be there
+        # Columns that come along beside those that are compared: in the original, and in the release.
+        self.carried: list[tuple[Column, Column]] = []
         self.levels: dict[str, list[str]] = {}
         self.pieces: list[sql.Expr] = []
         self._piece_texts: list[str] = []

@@ -18,7 +18,9 @@ from ppduck.frozen import frozen
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
-LOOK = 1_000  # of fewer rows, nothing is judged by a first look
+# A table with more rows is looked at before it is joined: if its key has few values, each would meet very
+# many rows, and the keys are refused without a join.
+LOOK = 1_000
 SIDES = ORIGINAL, MASKED = "_pp_original", "_pp_masked"
 # the step that counts the original before anything is joined, and what it finds
 KEY_LOOK, ROWS, REPEATED = "_pp_key_look", "_pp_rows_original", "_pp_repeated"

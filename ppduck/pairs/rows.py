@@ -60,8 +60,9 @@ class Told:
 AnySpec = TypeVar("AnySpec", bound=PairSpec)
 
 
-# the sums of rows side by side, and whether they are the pairs
-ALIGNED, ALL = ("_pp_aligned", "_pp_all")
+# The step that sums up rows that stand at the same place in both tables, without a join; and its column
+# that says whether their keys agree everywhere, so that these are the pairs.
+ALIGNED, ALL = "_pp_aligned", "_pp_all"
 UNLESS_ALIGNED = OnlyIf(ALIGNED, sql.column(ALL).not_())
 
 
@@ -74,7 +75,7 @@ class Pairs:
     def __init__(self, columns: Compared, within: sql.Statement | None = None) -> None:
         self.columns = columns
         self.within = within
-        # set by moments(), which sums rows that lie side by side without a join
+        # Set by moments(), where rows may be summed without a join: see ALIGNED.
         self.looks_aligned = False
 
     def statement(self, *, materialized: bool = False) -> sql.Statement:
@@ -255,7 +256,7 @@ class Pairs:
         if not self.looks_aligned:
             check(statement, spec, self.key_names, pairs)
             return
-        # Rows that lie side by side are counted already.
+        # Where both tables have their rows in one order, moments() has counted the pairs without a join.
         beside = sql.cases((sql.column(ALL), sql.column(COUNT)), otherwise=sql.number(0))
         counted = sql.scalar(sql.query([beside], sql.table(ALIGNED)))
         check(statement, spec, self.key_names, pairs, UNLESS_ALIGNED, counted)

@@ -16,8 +16,8 @@ from ppduck.errors import quoted
 from ppduck.kernels.linear import Blocks
 from ppduck.values import Array
 
-EXACT = 1e-9  # of the sd for means, of sd·sd for covariances
-CERTAIN = 5  # standard errors, which in practice no table goes beyond
+EXACT = 1e-9  # what moments may be off by: means in units of the sd, covariances of sd·sd
+CERTAIN = 5  # how many times its standard error rounding is taken to move a moment, at most
 
 
 def moved_by_rounding(n: int, mean: Array, sd: Array) -> Array:

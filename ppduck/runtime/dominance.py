@@ -47,8 +47,11 @@ from ppduck.runtime.spec import MaskSpec
 from ppduck.values import Array
 
 WARNED, REFUSED = 0.6, 0.8
-HEAVY = 0.2  # share of a row in a product of terms, from which on noise is not made free of it
-ALONE = 0.95  # leverage from which on a row is its own prediction, however few rows there are
+# Noise is made uncorrelated with products of terms, but not with one of which a single row makes up more
+# than this share: it would tell of that row.
+HEAVY = 0.2
+# A row of higher leverage is predicted by little but itself, however few rows there are.
+ALONE = 0.95
 _REMEDIES = (
     "cut extreme values in a SELECT (top coding), mask the row among its peers (strata), leave it out, or take "
     "gadp_mask, which draws all values anew and keeps moments only roughly"
@@ -66,7 +69,7 @@ class Reach:
 
     lows: Array
     highs: Array
-    base_rows: Sequence[int]  # of each first level
+    base_rows: Sequence[int]  # rows of each category's first level, which has no indicator
     centres: Array = field(default_factory=lambda: np.empty(0))
     columns: Column | None = None
 
@@ -82,7 +85,7 @@ class Judged:
     explaining: list[int]  # the terms of S that X is regressed on
     low: Array  # of every term of [S, X], from its mean; 0 where it is not looked at
     high: Array
-    lonely: list[str]  # first levels, which have no term, that a single row has
+    lonely: list[str]  # first levels, which have no indicator, that only one row has
     categories: Sequence[list[int]]
     learnt: frozenset[int]  # the terms of S that a model has learnt, which bend where few rows are
     products: frozenset[int]  # squares and products of terms, which noise may be kept free of

@@ -13,7 +13,7 @@ from ppduck.errors import Faults, quoted
 from ppduck.frozen import frozen
 from ppduck.kernels.noise import tweak_of
 
-FEW_ROWS = 3  # of which a share says nothing
+FEW_ROWS = 3  # up to so many, "most rows share their key" can be an accident
 
 
 class Uniqueness(Enum):

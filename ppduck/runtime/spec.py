@@ -27,15 +27,15 @@ class MaskSpec(Spec):
     bases: list[str]  # levels that have no indicator
     on_null: str
     null_levels: list[str]  # columns in which NULL is a level
-    nullable: list[str]  # columns in which it could be one
+    nullable: list[str]  # columns in which NULL could be one, by on_null := 'level'
     left_out: list[str]  # categories that are not in nonconf by default, having too many levels
     steps: list[float]  # how far apart values of conf are in their type; 0 for none
     permutes: bool
     exact: bool
     arguments: dict[str, Any]  # those of the call, but for tbl
-    context: str  # what makes the release the one it is
-    indicators: list[bool]  # of what a model reads, whether it is 0 or 1
-    inputs: list[str]  # the columns that these come from
+    context: str  # what tells this release from others: noise hangs on it
+    indicators: list[bool]  # which inputs of a fitted model are indicators, 0 or 1
+    inputs: list[str]  # the column that each of these inputs comes from
 
     @property
     def mask(self) -> NumericMask:

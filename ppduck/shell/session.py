@@ -39,9 +39,8 @@ class Session:
         self.timer = False
         self.interactive = False
         self._understood = understood
-        self._running: list[
-            str
-        ] = []  # the files of the scripts under way, each read by the one before it
+        # The files of the scripts under way, each read by the one before it.
+        self._running: list[str] = []
         self.con = _open(database, readonly, secret)
         # DuckDB draws it where the results go, after two seconds of work: good in a terminal, and nowhere else.
         self.con.execute(f"SET enable_progress_bar = {str(can_print_blocks()).lower()}")

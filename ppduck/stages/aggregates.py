@@ -245,7 +245,8 @@ def in_order_of(
 
 def farthest(name: str, row: sql.Expr, distance: sql.Expr, beyond: sql.Expr) -> Aggregate:
     """The row of the largest distance, if it is beyond a limit."""
-    # A condition would be evaluated below, with every axis twice; and few rows need a list.
+    # A CASE and no WHERE or FILTER: DuckDB would evaluate such a condition below the projection that sums
+    # up the distance, and so sum it up twice. And CASE makes the list of a row only for the few beyond.
     shown = sql.cases((exp.GT(this=distance.copy(), expression=beyond.copy()), row.copy()))
     found = sql.call("arg_max", shown, distance.copy())
 

@@ -18,7 +18,7 @@ from ppduck.stages.moments import MOMENTS, Measured, told
 from ppduck.stages.plan import Groups, Stage, Totals
 
 WEIGHTS, AXES, FARTHEST = "_pp_weights", "_pp_axes", "_pp_farthest"
-# terms, beyond which planning with every weight as a column would take longer than running
+# With more terms, weights are lists and no columns: to plan so many columns would take longer than to run.
 MOST_PLAIN = 12
 
 

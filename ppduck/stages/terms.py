@@ -21,10 +21,10 @@ class Terms:
     labels: list[str]  # of S
     values: list[sql.Expr]  # of S, then of X
     places: TermPlaces
-    # of a term, under a name; None where it lies about 0
+    # The aggregate, under a name, that finds the centre of a term by its place; None where 0 will do.
     centre: Callable[[int, str], Aggregate | None]
     also: Sequence[Aggregate] = ()  # what else the first look tells of the columns
-    indicators: list[bool] = field(default_factory=list)  # of what a model reads
+    indicators: list[bool] = field(default_factory=list)  # which inputs of a model are 0 or 1
     inputs: list[str] = field(default_factory=list)
 
     @property

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import math
+from pathlib import Path
 from typing import Any
 
 import duckdb
 
 import ppduck
-from tests.golden.statements import MASKS, OTHERS, TABLES
+from tests.golden.statements import TABLES, Statement
 
 SECRET = "pinned for good: golden releases"
 SHOWN = 5  # rows
+ANSWERS = Path(__file__).with_name("answers.json")
 
 
 def opened(**config: Any) -> duckdb.DuckDBPyConnection:
@@ -21,14 +23,13 @@ def opened(**config: Any) -> duckdb.DuckDBPyConnection:
     return con
 
 
-def answer(con: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
-    statement = (MASKS | OTHERS)[name]
-    described = con.execute(f"DESCRIBE {statement}").fetchall()
+def answer(con: duckdb.DuckDBPyConnection, statement: Statement) -> dict[str, Any]:
+    described = con.execute(f"DESCRIBE {statement.text}").fetchall()
     names = [row[0] for row in described]
-    in_order = " ORDER BY ALL" if name in MASKS else ""
-    if "id" in names and name in MASKS:
-        in_order = " ORDER BY id"
-    rows = con.execute(f"SELECT * FROM ({statement}){in_order}").fetchall()
+    in_order = ""
+    if statement.of_mask:
+        in_order = " ORDER BY id" if "id" in names else " ORDER BY ALL"
+    rows = con.execute(f"SELECT * FROM ({statement.text}){in_order}").fetchall()
     return {
         "columns": [f"{name} {kind}" for name, kind, *_ in described],
         "rows": len(rows),

@@ -1,6 +1,15 @@
-"""Tables whose values are exact in binary, on every machine, and statements of every function over them."""
+"""Tables whose values are exact in binary, on every machine, and statements of every function over them.
+
+A function that no statement here calls is pinned by the example of its registration, under its own name: the tables
+have the names and columns of those in ``ppduck/guide/demo.py``.
+"""
 
 from __future__ import annotations
+
+import re
+
+from ppduck.call.registry import Kind, functions
+from ppduck.frozen import frozen
 
 TABLES = """
 CREATE TABLE customers AS
@@ -36,7 +45,6 @@ CUSTOMERS = "'customers', conf=['x1','x2'], key='id'"
 PAIR = "'customers', 'released', conf=['x1','x2'], key='id'"
 OPEN = "nonconf=['s1','s2']"
 
-# By name. Rows of masks are compared in the order of the key, all others as they come.
 MASKS = {
     "egadp": f"FROM egadp_mask({CUSTOMERS})",
     "egadp by position": "FROM egadp_mask('customers', ['x2','x1'], ['s1'], key := 'id')",
@@ -95,52 +103,44 @@ MASKS = {
     "view over randomized answers": "FROM survey_rr",
 }
 OTHERS = {
-    "security_index": f"FROM security_index('customers', conf=['x1','x2'], {OPEN})",
-    "relationships": f"FROM relationships('customers', conf=['x1','x2'], {OPEN})",
-    "recommend_mask": f"FROM recommend_mask('customers', conf=['x1','x2'], {OPEN})",
     "rr_reconstruct": "FROM rr_reconstruct('survey_rr', ['gender','disease'])",
     "rr_reconstruct by likelihood": "FROM rr_reconstruct('survey_rr', ['gender','disease','smoker'], method='mle')",
-    "rr_covariance": "FROM rr_covariance('survey_rr', ['gender','disease'])",
-    "rr_association": "FROM rr_association('survey_rr', 'gender', 'disease')",
-    "rr_query": "FROM rr_query('SELECT gender, count(*) AS n FROM survey_rr WHERE disease <> ''flu'' GROUP BY gender')",
-    "rr_rules": "FROM rr_rules('baskets_rr', ['bread','butter','jam'], min_support=0.2, min_confidence=0.6)",
-    "rr_rules_accuracy": "FROM rr_rules_accuracy('baskets', 'baskets_rr', ['bread','butter','jam'], min_support=0.2, "
-    "min_confidence=0.6)",
-    "rr_conclusions": "FROM rr_conclusions('survey_rr', 'gender', 'disease')",
-    "rr_classifier_check": "FROM rr_classifier_check('survey_rr', ['gender','smoker'], class='disease')",
-    "independence_test": "FROM independence_test('survey_rr', 'gender', 'disease')",
-    "loglinear_fit": "FROM loglinear_fit('survey_rr', ['gender','disease','smoker'], 'gender*disease, smoker')",
-    "loglinear_models": "FROM loglinear_models('survey_rr', ['gender','disease','smoker'], reconstruct='mle')",
-    "rr_privacy": "FROM rr_privacy(p={'gender': 0.9, 'disease': 0.8}, levels={'gender': 2, 'disease': 3})",
-    "attribute_disclosure": "FROM attribute_disclosure('survey', qi=['gender','smoker'], sensitive='disease', "
-    "p={'gender': 0.9})",
     "rr_optimize": "SELECT * EXCLUDE (seconds) FROM rr_optimize('survey', qi=['gender','smoker'], sensitive='disease', l=2)",
-    "association_measures": "FROM association_measures('survey', 'gender', 'smoker')",
-    "chi2_independence": "FROM chi2_independence('survey', ['gender','disease','smoker'])",
-    "k_anonymity": "FROM k_anonymity('survey', ['gender','smoker'], k := 5)",
-    "l_diversity": "FROM l_diversity('survey', ['gender','smoker'], 'disease', l := 2)",
-    "t_closeness": "FROM t_closeness('survey', ['gender','smoker'], 'disease')",
     "canonical_security": f"FROM canonical_security({PAIR}, {OPEN})",
     "canonical_security by pieces": f"FROM canonical_security({PAIR}, {OPEN}, pieces=['s1 < 5'])",
-    "mse_security": f"FROM mse_security({PAIR}, {OPEN})",
     "value_disclosure": f"FROM value_disclosure({PAIR}, {OPEN})",
     "value_disclosure by a kernel": f"FROM value_disclosure({PAIR}, {OPEN}, model='kernel')",
-    "unchanged_values": f"FROM unchanged_values({PAIR})",
     "record_linkage": f"FROM record_linkage({PAIR})",
     "record_linkage by likelihood": f"FROM record_linkage({PAIR}, method='probabilistic')",
-    "interval_disclosure": f"FROM interval_disclosure({PAIR}, percents=[5, 10])",
     "averaging_attack": "FROM averaging_attack('customers', 'released_view', conf=['x1','x2'], key='id', reads=3)",
-    "information_loss": f"FROM information_loss({PAIR})",
-    "protection_score": f"FROM protection_score({PAIR})",
-    "equivalence_test": "FROM equivalence_test('customers', 'released', y='x2', x=['x1','s1'], key='id')",
-    "utility_check": f"FROM utility_check({PAIR}, {OPEN})",
     "release_check": f"FROM release_check({PAIR}, {OPEN})",
     "release_check of a view": f"FROM release_check('customers', 'released_view', conf=['x1','x2'], key='id', {OPEN})",
     "release_check of groups": "FROM release_check('survey', 'grouped', conf=['gender','smoker'], key='id', "
     "nonconf=['visits'])",
-    "assert_release": f"FROM assert_release({PAIR}, {OPEN})",
-    "moments_check": "FROM moments_check('customers', 'released', conf=['x1','x2','s1','s2'])",
     "mask_explain": "FROM mask_explain('egadp_mask', 'customers', conf=['x1','x2'])",
     "mask_explain of answers": "FROM mask_explain('rr_mask', 'survey', p={'gender': 0.9}, key='id')",
     "mask_explain of groups": "FROM mask_explain('generalize_mask', 'survey', qi=['gender'], k=5)",
 }
+
+
+@frozen
+class Statement:
+    """A statement that is pinned; rows of masks are compared in the order of the key, all others as they come."""
+
+    text: str
+    of_mask: bool
+
+
+def statements() -> dict[str, Statement]:
+    """By name: those above, then the examples of all functions that none of them calls, but for help, whose words
+    may change."""
+    found = {
+        **{name: Statement(text, True) for name, text in MASKS.items()},
+        **{name: Statement(text, False) for name, text in OTHERS.items()},
+    }
+    called = set(re.findall(r"\w+(?=\()", " ".join(each.text for each in found.values())))
+    for function in functions():
+        if function.name not in called and function.kind is not Kind.HELP:
+            query = re.sub(r"^CREATE (TABLE|VIEW) \w+ AS ", "", function.example)
+            found[function.name] = Statement(query, function.kind is Kind.MASK)
+    return found

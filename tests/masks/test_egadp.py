@@ -32,9 +32,8 @@ def masked(con: duckdb.DuckDBPyConnection, table: str, names: list[str], conf: l
     return matrix(con, f"SELECT {listed} FROM egadp_mask('{table}', conf := {conf}, key := 'id'{options}) ORDER BY id")
 
 
-@pytest.mark.filterwarnings(
-    "ignore:.*a single row:ppduck.PpduckWarning"
-)  # in a table of ten one may well outweigh the rest
+# In a table of ten rows one may well outweigh the rest.
+@pytest.mark.filterwarnings("ignore:.*a single row:ppduck.PpduckWarning")
 @pytest.mark.parametrize(("n", "p", "q"), [(10, 2, 3), (12, 0, 1), (25, 2, 2), (1_000, 5, 4), (3_000, 1, 9)])
 def test_moments_are_exact_and_noise_is_orthogonal(con: duckdb.DuckDBPyConnection, n: int, p: int, q: int) -> None:
     values = random_table(np.random.default_rng(n + p), n, p, q)
