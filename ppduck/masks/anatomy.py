@@ -64,7 +64,7 @@ class AnatomyCall(Call):
     tbl: str = TABLE
     qi: Sequence[str] = QI
     sensitive: str = parameter(
-        arguments.words, "the column whose values nobody may connect with a person"
+        arguments.column, "the column whose values nobody may connect with a person"
     )
     l: int = parameter(  # noqa: E741 - what the paper, and everybody, calls it
         at_least_two,

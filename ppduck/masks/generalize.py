@@ -46,7 +46,7 @@ class GeneralizeCall(Call):
         at_least_two, "the least number of rows that share all quasi-identifiers, such as k := 5"
     )
     sensitive: str | None = parameter(
-        arguments.words, "the column in which rows that share them must differ; needs l", None
+        arguments.column, "the column in which rows that share them must differ; needs l", None
     )
     l: int | None = parameter(  # noqa: E741 - what the paper, and everybody, calls it
         at_least_two,

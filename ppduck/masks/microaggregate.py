@@ -13,7 +13,7 @@ import numpy as np
 
 from ppduck.call import arguments
 from ppduck.call.guarantees import Guarantee, Loss, Promise
-from ppduck.call.parameters import MisreadError, parameter, parameters
+from ppduck.call.parameters import ColumnNames, MisreadError, parameter, parameters
 from ppduck.call.registry import register
 from ppduck.call.roles import Roles
 from ppduck.call.udf import told_udf
@@ -36,7 +36,9 @@ _COUNT = arguments.whole(1)
 
 
 @arguments.reader(
-    f"'all', {_COUNT.takes}, or lists of columns, such as [['a','b'],['c']]", _COUNT.within
+    f"'all', {_COUNT.takes}, or lists of columns, such as [['a','b'],['c']]",
+    _COUNT.within,
+    columns=ColumnNames.LISTED,
 )
 def _variables(value: Any) -> int | str | list[list[str]]:
     if value == "all":

@@ -43,7 +43,8 @@ def promised(mask: Function) -> list[Row]:
     return kept + [(None, "not guaranteed", str(each)) for each in mask.loses]
 
 
-def columns(mask: NumericMask, roles: Roles, call: Any) -> list[Row]:
+def columns(mask: NumericMask, roles: Roles, call: Any, *, refuses_null: bool = False) -> list[Row]:
+    """What becomes of each column; NULL in conf stays NULL, unless the mask ``refuses_null``."""
     conf = {column.name for column in roles.conf}
     used = set(roles.nonconf)
     known = roles.source.columns
@@ -58,7 +59,8 @@ def columns(mask: NumericMask, roles: Roles, call: Any) -> list[Row]:
             kind = "its masked value, " + ("rounded to its type" if call.round else "as DOUBLE")
             if mask.permutes(call):
                 kind = "a value of the column, by chance its own, in its own type"
-            rows.append((name, "confidential", f"replaced by {kind}; NULL stays NULL"))
+            null = "" if refuses_null else "; NULL stays NULL"
+            rows.append((name, "confidential", f"replaced by {kind}{null}"))
         elif name in roles.drop:
             rows.append((name, "dropped", "left out of the output"))
         elif name in roles.strata:

@@ -26,6 +26,12 @@ def test_every_column_has_a_role(masking: Make) -> None:
     assert found["id"][1].startswith("named as key; released as it is")
 
 
+def test_a_mask_that_refuses_null_does_not_say_that_it_stays(masking: Make) -> None:
+    made = masking()
+    found = {name: note for name, _, note in columns(made.mask, made.roles, made.call, refuses_null=True)}
+    assert found["x"] == "replaced by its masked value, as DOUBLE"
+
+
 def test_values_that_are_swapped_or_rounded_are_told_so(masking: Make) -> None:
     assert "a value of the column, by chance its own" in told(masking("shuffle_mask"))["x"][1]
     assert "rounded to its type" in told(masking(conf=("n",), round=True))["n"][1]
