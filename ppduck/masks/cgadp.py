@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
 from ppduck.call.registry import register
 from ppduck.call.udf import Udf
 from ppduck.libraries import special
@@ -84,10 +84,12 @@ MASK = register(
         ),
         loses=(
             Loss(
-                "exact means and covariances: they differ a little, more for few rows and heavy tails"
+                LossKind.MOMENTS,
+                "exact means and covariances: they differ a little, more for few rows and heavy tails",
             ),
             Loss(
-                "secrecy of extremes: they stay what they are, and the largest value may be released, in another row"
+                LossKind.EXTREMES,
+                "secrecy of extremes: they stay what they are, and the largest value may be released, in another row",
             ),
             CURVES_BEYOND_RANKS,
             UNUSED,

@@ -57,7 +57,7 @@ def explained(mask: PlainMacro, catalog: Catalog, call: PlainCall) -> sql.Expr:
     roles = assign(mask.name, catalog, told, uses_nonconf=True)
     rows = columns(egadp.MASK, roles, told, refuses_null=True)
     noted = noise_key(roles.source, roles.key, "", [], f"NOT unique; {mask.name} refuses it")
-    return sql.union_all([table(rows + promised(mask)), noted])
+    return sql.union_all([table(rows + promised(mask, call)), noted])
 
 
 MACRO = plain_macro(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from ppduck.call import arguments
 from ppduck.call.arguments import TABLE
-from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
 from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.registry import Kind, register
 from ppduck.call.roles import refuse_overlap
@@ -138,9 +138,19 @@ FUNCTION = register(
             ),
         ),
         loses=(
-            Loss("protection by columns outside qi, which are released as they are"),
-            Loss("without l, secrecy of what all rows of a group have in common"),
-            Loss("values of the quasi-identifiers beyond their ranges, and the order of rows"),
+            Loss(
+                LossKind.OTHER_COLUMNS,
+                "protection by columns outside qi, which are released as they are",
+            ),
+            Loss(
+                LossKind.GROUPS,
+                "without l, secrecy of what all rows of a group have in common",
+                lambda call: call.l is None,
+            ),
+            Loss(
+                LossKind.DISTRIBUTION,
+                "values of the quasi-identifiers beyond their ranges, and the order of rows",
+            ),
             INTERSECTED,
             OTHER_KNOWLEDGE,
         ),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
 from ppduck.call.parameters import ColumnNames, MisreadError, parameter, parameters
 from ppduck.call.registry import register
 from ppduck.call.roles import Roles
@@ -162,15 +162,21 @@ MASK = register(
         ),
         loses=(
             Loss(
-                "variances and covariances: what varies within groups is lost; information_loss() tells how much"
+                LossKind.MOMENTS,
+                "variances and covariances: what varies within groups is lost; information_loss() tells how much",
             ),
             Loss(
-                "k-anonymity where columns are grouped in several sets: combinations across sets may be unique"
+                LossKind.GROUPS,
+                "k-anonymity where columns are grouped in several sets: combinations across sets may be unique",
             ),
             Loss(
-                "secrecy of extremes: the mean of k values of which one is very large shows about how large it is"
+                LossKind.EXTREMES,
+                "secrecy of extremes: the mean of k values of which one is very large shows about how large it is",
             ),
-            Loss("protection by k where the same record is in the table more than once"),
+            Loss(
+                LossKind.GROUPS,
+                "protection by k where the same record is in the table more than once",
+            ),
             UNUSED,
         ),
         remedy="a larger k, shuffle_mask, or pram_mask if the column is a category",

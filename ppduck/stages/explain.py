@@ -38,9 +38,10 @@ def table(rows: Sequence[Row]) -> sql.Expr:
     return text_rows(COLUMNS, rows)
 
 
-def promised(mask: Function) -> list[Row]:
-    kept: list[Row] = [(None, "guaranteed", str(each)) for each in mask.keeps]
-    return kept + [(None, "not guaranteed", str(each)) for each in mask.loses]
+def promised(mask: Function, call: Any) -> list[Row]:
+    """What this call promises and what it does not."""
+    kept: list[Row] = [(None, "guaranteed", str(each)) for each in mask.kept(call)]
+    return kept + [(None, "not guaranteed", str(each)) for each in mask.lost(call)]
 
 
 def columns(mask: NumericMask, roles: Roles, call: Any, *, refuses_null: bool = False) -> list[Row]:
@@ -111,7 +112,7 @@ def _why_not_used(mask: NumericMask, one_level: bool) -> str:
 
 
 def _promises(mask: NumericMask, call: Any) -> list[Row]:
-    rows = promised(mask)
+    rows = promised(mask, call)
     if call.round and not mask.permutes(call):
         rows.append((None, "not guaranteed", "exact moments: rounding moves them a little"))
         rows.append(
