@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
+from ppduck.call.numeric_mask import Advice
 from ppduck.masks._promises import (
     EXTREMES,
     MANY_RELEASES,
@@ -84,4 +85,16 @@ LOSES = (
     Loss(LossKind.NEARNESS, "secrecy where nonconf predicts conf well: see security_index()"),
     UNUSED,
     MANY_RELEASES,
+)
+ADVISED = (
+    Advice(
+        "means and covariances exactly, and the shape of every relation with nonconf",
+        "marginal distributions",
+        (("variant", 1),),
+    ),
+    Advice(
+        "every value of every column, and the shape of relations with nonconf as far as an order of values can",
+        "exact covariances; each original value is released beside another row",
+        (("variant", 4),),
+    ),
 )

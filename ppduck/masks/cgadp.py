@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
+from ppduck.call.numeric_mask import Advice
 from ppduck.call.registry import register
 from ppduck.call.udf import Udf
 from ppduck.libraries import special
@@ -100,6 +101,12 @@ MASK = register(
         stages=stages,
         staying=staying,
         weighs_x=lambda call: "none",
+        advised=(
+            Advice(
+                "marginal distributions and rank correlations, with new values",
+                "exact means and covariances",
+            ),
+        ),
         example="FROM cgadp_mask('customers', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
     )
 )

@@ -31,7 +31,7 @@ from ppduck.libraries import linalg
 from ppduck.masks._explain_relation import UDF as ASSUMPTIONS
 from ppduck.masks._explain_relation import explained
 from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact
-from ppduck.masks._relation_promises import KEEPS, LOSES, permutes
+from ppduck.masks._relation_promises import ADVISED, KEEPS, LOSES, permutes
 from ppduck.query import ranks
 from ppduck.query import tree as sql
 from ppduck.runtime.relation import EVALUATE, LEARN
@@ -321,6 +321,7 @@ MASK = linear_mask(
     explaining=explaining,
     remedy="extra_noise, or fewer columns in nonconf",
     weighs_x=lambda call: "none" if permutes(call) else "all",
+    advised=ADVISED,
     example="FROM nm_egadp_mask('customers', conf=['x1'], nonconf=['s1'], variant=1, key='id')",
 )
 register(MASK)
