@@ -19,6 +19,16 @@ def masks_of_numbers() -> list[NumericMask]:
     return [mask for mask in masks().values() if isinstance(mask, NumericMask)]
 
 
+def masks_of_conf() -> list[Function]:
+    """The masks that must be told which columns: those of numbers, and the plain one."""
+    return [mask for mask in masks().values() if any(p.name == "conf" and p.default is None for p in mask.parameters)]
+
+
+def exact_masks() -> list[NumericMask]:
+    """Those whose moments come out to rounding, at least column by column."""
+    return [mask for mask in masks_of_numbers() if mask.is_exact(usual_call(mask))]
+
+
 def takes(function: Function, parameter: str) -> bool:
     return any(each.name == parameter for each in function.parameters)
 

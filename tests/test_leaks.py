@@ -11,46 +11,75 @@ import duckdb
 import pytest
 
 import ppduck
-from ppduck.call.registry import functions
+from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.registry import Function, Kind, PlainMacro, function_named, functions
 from tests.conftest import SECRET
+from tests.registry_calls import needed, takes
 
 pytestmark = pytest.mark.core
 SENTINEL = "SENTINEL-4711"
 LOW, HIGH = 471147, 477771
+# Arguments that every function understands alike; what a mask of numbers takes beside them, its example tells.
+GIVEN = {
+    "tbl": "'{}'",
+    "original": "'{}'",
+    "release": "'t'",
+    "conf": "['x']",
+    "key": "'id'",
+    "qi": "['s', 'x']",
+    "k": "5",
+    "columns": "['a', 'b']",
+    "x": "['s']",
+    "y": "'x'",
+}
+# The arguments of functions that need others.
 MORE = {
-    "assert_release": "'{}', 't', conf=['x'], key='id', limits={{'unchanged': 1}}",
     "anatomy_mask": "'{}', qi=['s'], sensitive='x', l=2",
-    "egadp_plain": "'{}', ['x'], 'a secret of some length', 'id'",
-    "equivalence_test": "'{}', 't', y='x', x=['s'], key='id'",
-    "generalize_mask": "'{}', qi=['s', 'x'], k=5",
-    "k_anonymity": "'{}', ['x']",
-    "kim_mask": "'{}', ['x'], 0.3",
-    "l_diversity": "'{}', ['s'], 'x'",
-    "microaggregate_mask": "'{}', ['x'], 5",
-    "noise_mask": "'{}', ['x'], 0.3",
+    "assert_release": "'{}', 't', conf=['x'], key='id', limits={{'unchanged': 1}}",
+    "attribute_disclosure": "'{}', qi=['g'], sensitive='s', p=0.8",
+    "independence_test": "'{}', 'g', 's'",
+    "loglinear_fit": "'{}', ['a', 'b'], 'a, b'",
+    "mask_explain": "'egadp_mask', '{}', conf=['x']",
     "onn_mask": "'{}', ['x'], hidden=2",
     "pram_mask": "'{}', ['g'], p=0.8",
-    "rank_swap_mask": "'{}', ['x'], 20",
+    "rr_association": "'{}', 'g', 's', p=0.8",
+    "rr_classifier_check": "'{}', ['g'], 's'",
+    "rr_conclusions": "'{}', 'g', 's'",
+    "rr_covariance": "'{}', ['a', 'b'], p=0.8",
     "rr_mask": "'{}', p={{'g': 0.8}}, key='id'",
-    "sufficiency_mask": "'{}', ['x'], 0.3",
+    "rr_optimize": "'{}', qi=['g'], sensitive='s', l=2",
+    "rr_privacy": "tbl='(FROM rr_mask(''{}'', p={{''g'': 0.8}}))'",
+    "rr_query": "'SELECT g, count(*) AS n FROM \"{}\" GROUP BY g', p={{'g': 0.8}}",
+    "rr_reconstruct": "'{}', ['g'], p=0.8",
+    "rr_rules": "'{}', ['a', 'b'], 0.1, 0.1, p=0.8",
+    "rr_rules_accuracy": "'{}', 't', ['a', 'b'], 0.1, 0.1, p=0.8",
 }
+# All that read a table, but for macros of plain SQL, which nobody plans.
+READING = [
+    each
+    for each in functions()
+    if not isinstance(each, PlainMacro) and (each.kind is not Kind.HELP or takes(each, "tbl"))
+]
 
 
-def calls(table: str, *, planned: bool = False) -> Iterator[str]:
-    """A call of every function that reads numbers, of this table."""
-    for each in functions():
-        names = [parameter.name for parameter in each.parameters]
-        if each.name in MORE:
-            given = MORE[each.name].format(table)
-        elif names[:1] == ["original"] and each.name != "rr_rules_accuracy":
-            given = f"'{table}', 't', conf=['x']" + (", key='id'" if "key" in names else "")
-        elif names[:2] == ["tbl", "conf"]:
-            given = f"'{table}', ['x']"
-        else:
-            continue
-        plain = each.name in ("egadp_plain", "k_anonymity", "l_diversity")  # macros of plain SQL, which nobody plans
-        if not (planned and plain):
-            yield f"{each.name}({given})"
+def arguments(function: Function) -> dict[str, str | None]:
+    """What a call gives, None where nobody knows it: what it must have, and of two tables which columns to compare."""
+    own = needed(function) if isinstance(function, NumericMask) else {}
+    compared = ("conf", "key") if takes(function, "release") else ()
+    wanted = [each.name for each in function.parameters if each.default is None or each.name in (*own, *compared)]
+    return {name: own.get(name, GIVEN.get(name)) for name in wanted}
+
+
+def call_of(function: Function, table: str) -> str:
+    given = ", ".join(f"{name}={value}" for name, value in arguments(function).items())
+    return f"{function.name}({MORE.get(function.name, given).format(table)})"
+
+
+def test_every_function_can_be_called() -> None:
+    """Who adds a function that needs an argument which no other has gives a call of it in MORE."""
+    unknown = {each.name: arguments(each) for each in READING if each.name not in MORE}
+    assert {name: given for name, given in unknown.items() if None in given.values()} == {}
+    assert set(MORE) <= {each.name for each in READING}
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +89,18 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         connection.execute(
             f"CREATE TABLE t AS SELECT i AS id, i % 7 AS s, CASE i WHEN 0 THEN {LOW} WHEN 1 THEN {HIGH} ELSE "
             f"{LOW} + 1 + i * 37 % {HIGH - LOW - 1} END AS x, ['a', 'b', 'c'][1 + i % 3] AS g, "
-            f"CASE i WHEN 77 THEN '{SENTINEL}' ELSE i::VARCHAR END AS name FROM range(200) AS rows(i)"
+            f"CASE i WHEN 77 THEN '{SENTINEL}' ELSE i::VARCHAR END AS name, i % 2 AS a, "
+            "i // 2 % 2 AS b FROM range(200) AS rows(i)"
         )
         connection.execute("CREATE TABLE backwards AS FROM t ORDER BY id DESC")
         yield connection
 
 
 # Pairs that do not lie side by side.
-BACKWARDS = [call for call in calls("backwards", planned=True) if ", 't', " in call]
+BACKWARDS = [call_of(each, "backwards") for each in READING if takes(each, "release")]
 
 
-@pytest.mark.parametrize("call", [*calls("t", planned=True), *BACKWARDS])
+@pytest.mark.parametrize("call", [*(call_of(each, "t") for each in READING), *BACKWARDS])
 def test_no_plan_tells_the_ends_of_a_column(con: duckdb.DuckDBPyConnection, call: str) -> None:
     for explain in ("EXPLAIN", "EXPLAIN ANALYZE"):
         shown = "".join(row[1] for row in con.execute(f"{explain} FROM {call}").fetchall())
@@ -82,23 +112,25 @@ def test_no_plan_tells_the_ends_of_a_column(con: duckdb.DuckDBPyConnection, call
 @pytest.mark.parametrize("kind", ["cell", "line", "view", "select"])
 def test_a_bad_cell_of_a_file_is_not_printed(con: duckdb.DuckDBPyConnection, tmp_path: Path, kind: str) -> None:
     path = tmp_path / "bad.csv"
-    bad = {"line": f"21000,1,2,a,b,{SENTINEL}"}.get(kind, f"21000,1,{SENTINEL},a,b")
-    path.write_text("id,s,x,g,name\n" + "".join(f"{i},{i % 7},{i * 3},a,b\n" for i in range(21000)) + bad + "\n")
+    bad = {"line": f"21000,1,2,a,b,0,0,{SENTINEL}"}.get(kind, f"21000,1,{SENTINEL},a,b,0,0")
+    good = "".join(f"{i},{i % 7},{i * 3},{'ab'[i % 2]},b,{i % 2},{i // 2 % 2}\n" for i in range(21000))
+    path.write_text(f"id,s,x,g,name,a,b\n{good}{bad}\n")
     con.execute(f"CREATE OR REPLACE VIEW of_file AS FROM '{path}'")
     table = {"view": "of_file", "select": "(SELECT * FROM of_file)"}.get(kind, str(path))
-    chosen = list(calls(table, planned=True)) if kind == "cell" else [f"egadp_mask('{table}', ['x'])"]
-    for call in chosen:
+    for function in READING if kind == "cell" else [function_named("egadp_mask")]:
+        call = call_of(function, table)
         with pytest.raises(duckdb.InvalidInputException, match="reads a file of which a line or a cell") as caught:
             con.execute(f"FROM {call}").fetchall()
         assert SENTINEL not in str(caught.value)
-        assert call.partition("(")[0] in str(caught.value)
+        speaker = "egadp_mask" if function.kind is Kind.HELP else function.name  # of which it is the explanation
+        assert speaker in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "condition",
     ["CAST(name AS INTEGER) < 4", "x * 9223372036854775807 > 4", "strptime(name, ''%d'') > DATE ''2020-01-01''"],
 )
-@pytest.mark.parametrize("measure", ["value_disclosure", "mse_security", "canonical_security"])
+@pytest.mark.parametrize("measure", [each.name for each in READING if takes(each, "pieces")])
 def test_a_condition_that_fails_on_a_value_does_not_tell_it(
     con: duckdb.DuckDBPyConnection, measure: str, condition: str
 ) -> None:

@@ -24,7 +24,7 @@ MASK = '''
 import numpy as np
 
 from ppduck.call.arguments import number
-from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
 from ppduck.call.linear_mask import Request
 from ppduck.call.numeric_mask import NumericCall
 from ppduck.call.parameters import parameter, parameters
@@ -52,7 +52,10 @@ MASK = register(
         summary="Blends values with noise that is correlated as they are; covariances are kept on average.",
         reference="Kim & Winkler 2003, Research Report Series (Statistics 2003-1)",
         keeps=(Guarantee(Promise.MOMENTS_ON_AVERAGE, "means and covariances of conf are kept on average"),),
-        loses=(Loss("relations with other columns shrink"), Loss("secrecy of extremes: they stay far out")),
+        loses=(
+            Loss(LossKind.RELATIONS, "relations with other columns shrink"),
+            Loss(LossKind.EXTREMES, "secrecy of extremes: they stay far out"),
+        ),
         example="FROM blend_mask('customers', conf=['x1','x2'], share=0.4, key='id')",
         reads_s=False,
         reads_x="own",

@@ -9,7 +9,7 @@ from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.registry import Result
 
 SENSITIVE = parameter(
-    arguments.words, "the column that must not be learned; NULL is a value like others"
+    arguments.column, "the column that must not be learned; NULL is a value like others"
 )
 ROWS = Result("rows", "BIGINT", "the rows of the table")
 GROUPS = Result("groups", "BIGINT", "the groups of rows that are equal in all of qi")

@@ -11,9 +11,9 @@ from ppduck.call.registry import Kind, Result
 @parameters
 class AssociationMeasuresCall(Call):
     tbl: str = arguments.TABLE
-    a: str = parameter(arguments.words, "the column of the rows")
+    a: str = parameter(arguments.column, "the column of the rows")
     b: str = parameter(
-        arguments.words,
+        arguments.column,
         "the column of the columns; of two levels each, the second counts as presence",
     )
 

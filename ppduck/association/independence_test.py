@@ -67,8 +67,8 @@ RESULTS = (
 
 @parameters
 class IndependenceTestCall(TableCall):
-    a: str = parameter(arguments.words, "the first column")
-    b: str = parameter(arguments.words, "the second column")
+    a: str = parameter(arguments.column, "the first column")
+    b: str = parameter(arguments.column, "the second column")
     given: Sequence[str] = parameter(
         arguments.columns, "columns within whose levels independence is tested", ()
     )

@@ -59,7 +59,7 @@ class RrClassifierCheckCall(TableCall):
     columns: Sequence[str] = parameter(
         arguments.columns, "the attributes that a class is predicted by"
     )
-    class_: str = parameter(arguments.words, "the column of the class")
+    class_: str = parameter(arguments.column, "the column of the class")
     randomized: Sequence[str] | None = count_table.RANDOMIZED
     count: str | None = count_column.COUNT
 

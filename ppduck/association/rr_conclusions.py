@@ -130,9 +130,9 @@ def laws_of(shape: Sequence[int]) -> dict[str, Law]:
 @parameters
 class RrConclusionsCall(Call):
     tbl: str = count_table.TBL
-    a: str = parameter(arguments.words, "the column of the rows")
+    a: str = parameter(arguments.column, "the column of the rows")
     b: str = parameter(
-        arguments.words, "the column of the columns; of two levels each, the second is presence"
+        arguments.column, "the column of the columns; of two levels each, the second is presence"
     )
     randomized: str = parameter(
         arguments.choice("both", "a", "b"), "which of the two columns were randomized", "both"

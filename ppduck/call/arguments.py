@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 
 from ppduck.call.parameters import (
     AnyCall,
+    ColumnNames,
     MisreadError,
     NotTakenError,
     Parameter,
@@ -33,12 +34,18 @@ from ppduck.errors import Faults, listed, near_miss
 _Argument = tuple[exp.Expr, exp.Expr | None]  # an expression, and the type that DuckDB gave it
 
 
-def reader(takes: str, within: Range | None = None) -> Callable[[Callable[[Any], Any]], Reader]:
+def reader(
+    takes: str,
+    within: Range | None = None,
+    *,
+    options: tuple[str, ...] = (),
+    columns: ColumnNames | None = None,
+) -> Callable[[Callable[[Any], Any]], Reader]:
     """Makes a reader of a function, which raises a MisreadError without text for what it does not take."""
-    return lambda read: Reader(takes, read, within)
+    return lambda read: Reader(takes, read, within, options=options, columns=columns)
 
 
-@reader("a column name or a list of column names, such as ['x1', 'x2']")
+@reader("a column name or a list of column names, such as ['x1', 'x2']", columns=ColumnNames.LISTED)
 def columns(value: Any) -> list[str]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -46,7 +53,7 @@ def columns(value: Any) -> list[str]:
     return names
 
 
-@reader("a list of column names, such as ['x1', 'x2']")
+@reader("a list of column names, such as ['x1', 'x2']", columns=ColumnNames.LISTED)
 def column_list(value: Any) -> list[str]:
     """As the plain macros take them."""
     if not isinstance(value, list):
@@ -68,6 +75,9 @@ def words(value: Any) -> str:
     return value
 
 
+column = Reader(words.takes, words, columns=ColumnNames.LISTED)  # the name of one
+
+
 @reader("a whole number")
 def integer(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
@@ -79,7 +89,7 @@ def whole(low: int, high: int | None = None, why: str = "") -> Reader:
     """A whole number in a range; ``why`` says what is wrong with others."""
     within = Range(low) if high is None else Range(low, high)
 
-    @reader(f"a whole number {_of(within)}", within)
+    @reader(f"a whole number {within.behind_a_noun}", within)
     def read(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
             raise MisreadError
@@ -91,7 +101,7 @@ def whole(low: int, high: int | None = None, why: str = "") -> Reader:
 
 
 def choice(*options: str) -> Reader:
-    @reader("one of " + ", ".join(f"'{option}'" for option in options))
+    @reader("one of " + ", ".join(f"'{option}'" for option in options), options=options)
     def read(value: Any) -> str:
         if value not in options:
             raise MisreadError
@@ -104,7 +114,7 @@ def number(within: Range, why: str = "") -> Reader:
     """A number in a range; ``why`` says what is wrong with others."""
     finite = ", and finite" if math.isinf(within.high) else ""
 
-    @reader(f"a number {_of(within)}{finite}", within)
+    @reader(f"a number {within.behind_a_noun}{finite}", within)
     def read(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
             raise MisreadError
@@ -123,7 +133,7 @@ def number(within: Range, why: str = "") -> Reader:
 def per_column(one: Reader) -> Reader:
     """A number for all columns, or {'x1': 0.8, 'x2': 0.3}."""
 
-    @reader(f"{one.takes}, or {{'column': number}} of them", one.within)
+    @reader(f"{one.takes}, or {{'column': number}} of them", one.within, columns=ColumnNames.KEYED)
     def read(value: Any) -> Any:
         if not isinstance(value, Mapping):
             return one(value)
@@ -135,10 +145,6 @@ def per_column(one: Reader) -> Reader:
             raise MisreadError(f"{misread} (in a {{column: number}} of them)") from None
 
     return read
-
-
-def _of(within: Range) -> str:
-    return f"of {within}" if str(within).startswith("at least") else str(within)
 
 
 TABLE = parameter(words, "a table, view or file name, or a SELECT in parentheses")

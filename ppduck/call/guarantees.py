@@ -1,6 +1,7 @@
 """What a mask promises, and what it does not, as values: each with the sentence that users read.
 
-Code asks for a promise (``function.promises(Promise.MOMENTS, call)``), never for a sentence or a name.
+Code asks for a promise (``function.promises(Promise.MOMENTS, call)``) or for the kind of a loss, never for a sentence
+or a name.
 """
 
 from __future__ import annotations
@@ -53,10 +54,30 @@ class Guarantee:
         return self.sentence
 
 
+class LossKind(Enum):
+    """What a release can lose: first of what is in the table, then of its secrecy."""
+
+    MOMENTS = "means, variances, covariances and correlations"
+    DISTRIBUTION = "the values of a column and their distribution"
+    RELATIONS = "relations between columns"
+    ORDER = "the order of rows"
+    STABILITY = "the same values in a later release"
+    EXTREMES = "secrecy of extremes"
+    NEARNESS = "secrecy of values that stay near their originals, or are predicted"
+    GROUPS = "secrecy of what rows of a group have in common"
+    SMALL_TABLES = "secrecy in small tables and groups"
+    SEVERAL_RELEASES = "secrecy where the same rows are released more than once"
+    PRESENCE = "secrecy of who and what is in the table"
+    OTHER_COLUMNS = "protection by columns that are released as they are"
+    OTHER_KNOWLEDGE = "protection from one who knows more, or looks otherwise"
+    SEED = "protection by chance that nobody can repeat"
+
+
 @frozen
 class Loss:
-    """What is not promised, and the calls that lose it."""
+    """What is not promised, in the words that users read, and the calls that lose it."""
 
+    kind: LossKind
     sentence: str
     when: Callable[[Any], bool] = always
 

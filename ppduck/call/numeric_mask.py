@@ -60,6 +60,15 @@ AnyNumericCall = TypeVar("AnyNumericCall", bound=NumericCall)
 PerColumn = float | dict[str, float]
 
 
+@frozen
+class Advice:
+    """What recommend_mask() says of a mask: what it keeps and at what price, in short; its promises say the rest."""
+
+    keeps: str
+    price: str
+    given: tuple[tuple[str, Any], ...] = ()  # the arguments of the calls that this is said of
+
+
 @frozen(kw_only=True)
 class NumericMask(Function):
     """A mask of numeric columns, and what a user can read of it before it is run."""
@@ -68,6 +77,7 @@ class NumericMask(Function):
     # Whether a call asks for values that stay near the originals, and what to take where they stay too near.
     stays_near: Callable[[Any], bool] = lambda call: False
     remedy: str = "fewer columns in nonconf"
+    advised: tuple[Advice, ...] = ()  # none of a mask that is not to be recommended
 
     def permutes(self, call: Any) -> bool:
         """Whether the masked values are the original ones of other rows."""

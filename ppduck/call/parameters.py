@@ -15,6 +15,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
+from enum import Enum
 from typing import Any, TypeVar, dataclass_transform
 
 from ppduck.call.ranges import Range
@@ -38,13 +39,33 @@ class NotTakenError(MisreadError):
     """A value of another kind than its parameter takes."""
 
 
-class Reader:
-    """Reads the value of a parameter, and says in words what it takes: one source for messages and for help."""
+class ColumnNames(Enum):
+    """Where a value has names of columns."""
 
-    def __init__(self, takes: str, read: Callable[[Any], Any], within: Range | None = None) -> None:
+    LISTED = "a name, or a list of them"
+    KEYED = "before the colons of {'column': value}"
+
+
+class Reader:
+    """Reads the value of a parameter, and says in words what it takes: one source for messages and for help.
+
+    What programs ask of it stands beside the words: the range of the numbers among what it takes, the texts if it takes
+    no others, and where names of columns stand.
+    """
+
+    def __init__(
+        self,
+        takes: str,
+        read: Callable[[Any], Any],
+        within: Range | None = None,
+        *,
+        options: tuple[str, ...] = (),
+        columns: ColumnNames | None = None,
+    ) -> None:
         self.takes = takes
-        # The range of the numbers it takes. To users ``takes`` says it in words; tests try its ends.
         self.within = within
+        self.options = options
+        self.columns = columns
         self._read = read
 
     def __call__(self, value: Any) -> Any:
@@ -77,6 +98,16 @@ class Parameter:
     def takes(self) -> str | None:
         """Which values it takes, in words; None where its reader does not say."""
         return self.read.takes if isinstance(self.read, Reader) else None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The texts that it takes, where it takes no others."""
+        return self.read.options if isinstance(self.read, Reader) else ()
+
+    @property
+    def columns(self) -> ColumnNames | None:
+        """Where its value has names of columns, if it has."""
+        return self.read.columns if isinstance(self.read, Reader) else None
 
 
 def parameter(

@@ -29,12 +29,21 @@ class Range:
         """As it stands behind "must be"."""
         low, high = shown(self.low), shown(self.high)
         if self.high == math.inf:
-            rule = f"above {low}" if self.above else f"at least {low}"
+            rule = f"at least {low}" if self._is_at_least else f"above {low}"
         elif self.above:
             rule = f"above {low} and {'below' if self.below else 'at most'} {high}"
         else:
             rule = f"from {low} to {'below ' if self.below else ''}{high}"
         return rule if self.also is None else f"{rule}, or {shown(self.also)}"
+
+    @property
+    def behind_a_noun(self) -> str:
+        """As it stands behind "a number"."""
+        return f"of {self}" if self._is_at_least else str(self)
+
+    @property
+    def _is_at_least(self) -> bool:
+        return self.high == math.inf and not self.above
 
 
 def shown(number: float) -> str:

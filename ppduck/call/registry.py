@@ -88,7 +88,15 @@ class Function:
 
     def promises(self, promise: Promise, call: Any) -> bool:
         """Whether a call of a mask promises this."""
-        return any(each.promise is promise and each.when(call) for each in self.keeps)
+        return any(each.promise is promise for each in self.kept(call))
+
+    def kept(self, call: Any) -> list[Guarantee]:
+        """What a call of a mask promises."""
+        return [each for each in self.keeps if each.when(call)]
+
+    def lost(self, call: Any) -> list[Loss]:
+        """What a call of a mask does not promise."""
+        return [each for each in self.loses if each.when(call)]
 
     def promised(self) -> tuple[list[str], list[str]]:
         """What is kept and what is lost, as help tells it of all calls."""

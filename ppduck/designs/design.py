@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Call, MisreadError, parameter
+from ppduck.call.parameters import Call, ColumnNames, MisreadError, parameter
 from ppduck.call.ranges import Range
 from ppduck.catalogue.source import Column, Source
 from ppduck.catalogue.tables import Catalog
@@ -34,7 +34,8 @@ probability = arguments.per_column(arguments.number(Range(FINEST, 1 - FINEST, al
 
 
 @arguments.reader(
-    "{'column': [[…], …]}, a square list of rows for each column, matrix[i][j] = Pr(level j becomes i)"
+    "{'column': [[…], …]}, a square list of rows for each column, matrix[i][j] = Pr(level j becomes i)",
+    columns=ColumnNames.KEYED,
 )
 def matrix_per_column(value: Any) -> dict[str, Matrix]:
     if not isinstance(value, Mapping):
@@ -53,7 +54,9 @@ def matrix_per_column(value: Any) -> dict[str, Matrix]:
     return result
 
 
-@arguments.reader("{'column': ['level', …]}, a list of levels for each column")
+@arguments.reader(
+    "{'column': ['level', …]}, a list of levels for each column", columns=ColumnNames.KEYED
+)
 def levels_per_column(value: Any) -> dict[str, list[Any]]:
     if not isinstance(value, Mapping) or not all(
         isinstance(levels, list) for levels in value.values()

@@ -24,12 +24,13 @@ def explained(mask: RandomizingMask, catalog: Catalog, call: RandomizingCall) ->
     )
     named = [column.name for column in found.key]
     content = "the whole row, and which of equal rows it is"
+    rows = [*_columns(found), *_promises(mask, found)]
     return sql.union_all(
-        [table(_rows(found)), noise_key(found.source, named, content, [sql.column(ROW)], shared)]
+        [table(rows), noise_key(found.source, named, content, [sql.column(ROW)], shared)]
     )
 
 
-def _rows(call: Randomization) -> list[Row]:
+def _columns(call: Randomization) -> list[Row]:
     designs = {attribute.name: attribute for attribute in call.attributes}
     names = (
         [column.name for column in call.source.columns] if call.source.columns else list(designs)
@@ -44,7 +45,7 @@ def _rows(call: Randomization) -> list[Row]:
             found.append(
                 (name, "not used", "released as it is: drop it if it tells who somebody is")
             )
-    return [*found, *_promises(call)]
+    return found
 
 
 def _privacy(attribute: Attribute) -> Privacy:
@@ -63,15 +64,13 @@ def _design(attribute: Attribute) -> str:
     return f"published by its {size}×{size} matrix, kept with {_privacy(attribute).keep:.3g} at most; {epsilon}"
 
 
-def _promises(masking: Randomization) -> list[Row]:
+def _promises(mask: RandomizingMask, masking: Randomization) -> list[Row]:
     together = reduce(Privacy.times, map(_privacy, masking.attributes))
     bound = promises.BOUND.format(f"epsilon {together.epsilon:.3g}")
-    kept = [each for each in promises.KEEPS if each.when(masking.call)]
-    lost = [each for each in promises.LOSES if each.when(masking.call)]
     return [
         *(
             (None, "guaranteed", bound if each.promise is Promise.BOUND else str(each))
-            for each in kept
+            for each in mask.kept(masking.call)
         ),
-        *((None, "not guaranteed", str(each)) for each in lost),
+        *((None, "not guaranteed", str(each)) for each in mask.lost(masking.call)),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
 
 BOUND = "all randomized columns of a row together tell no more about it than {} allows"
 KEEPS = (
@@ -18,26 +18,38 @@ KEEPS = (
     Guarantee(Promise.SHARES, "the expected share of every level", lambda call: call.invariant),
 )
 LOSES = (
-    Loss("protection by columns that are not randomized"),
+    Loss(LossKind.OTHER_COLUMNS, "protection by columns that are not randomized"),
     Loss(
-        "that a second design for the same column adds nothing: the epsilons of independent releases add up"
+        LossKind.SEVERAL_RELEASES,
+        "that a second design for the same column adds nothing: the epsilons of independent releases add up",
     ),
-    Loss("secrecy of a change: a published value that changes shows that the true one did"),
-    Loss("secrecy of who gave no answer: NULL stays NULL", lambda call: call.on_null != "level"),
     Loss(
+        LossKind.SEVERAL_RELEASES,
+        "secrecy of a change: a published value that changes shows that the true one did",
+    ),
+    Loss(
+        LossKind.PRESENCE,
+        "secrecy of who gave no answer: NULL stays NULL",
+        lambda call: call.on_null != "level",
+    ),
+    Loss(
+        LossKind.STABILITY,
         "the same published value after the table has changed: an invariant matrix follows its shares",
         lambda call: call.invariant,
     ),
     Loss(
+        LossKind.PRESENCE,
         "secrecy of which levels occur, and the same published values once a new one does: the domain is read from "
         "the data; name it in levels",
         lambda call: call.levels is None,
     ),
     Loss(
+        LossKind.STABILITY,
         "the same published value once the table is written anew: name a key",
         lambda call: not call.key,
     ),
     Loss(
+        LossKind.SEED,
         "protection: seeded draws can be made again by anybody; for tests only",
         lambda call: call.seed is not None,
     ),

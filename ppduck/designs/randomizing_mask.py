@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ppduck.call import arguments
-from ppduck.call.guarantees import Guarantee, Loss
 from ppduck.call.parameters import parameter
 from ppduck.call.registry import Function
 from ppduck.designs.design import MOST_MATRIX_LEVELS, DesignCall, probabilities
@@ -50,9 +49,4 @@ class RandomizingMask(Function):
         plainest: Any = self.takes(
             **{each.name: None for each in self.parameters if each.default is None}
         )
-        kept = [
-            str(each) for each in self.keeps if isinstance(each, Guarantee) and each.when(plainest)
-        ]
-        return kept, [
-            str(each) for each in self.loses if isinstance(each, Loss) and each.when(plainest)
-        ]
+        return list(map(str, self.kept(plainest))), list(map(str, self.lost(plainest)))

@@ -17,7 +17,7 @@ import numpy as np
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.parameters import parameter, parameters
+from ppduck.call.parameters import ColumnNames, parameter, parameters
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.call.roles import resolve_columns
@@ -67,7 +67,9 @@ _RISK = arguments.number(Range(0, 1, above=True))
 _LIMIT = "_pp_limit"
 
 
-@arguments.reader(f"{_RISK.takes}, or the name of a column of them", _RISK.within)
+@arguments.reader(
+    f"{_RISK.takes}, or the name of a column of them", _RISK.within, columns=ColumnNames.LISTED
+)
 def _limit(value: Any) -> float | str:
     return value if isinstance(value, str) and value else float(_RISK(value))
 

@@ -17,7 +17,7 @@ import numpy as np
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.parameters import Call, MisreadError, parameter, parameters
+from ppduck.call.parameters import Call, ColumnNames, MisreadError, parameter, parameters
 from ppduck.call.ranges import Range
 from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.catalogue.tables import Catalog
@@ -78,7 +78,9 @@ _SHARE = arguments.number(Range(0, 1))
 _BELIEF = arguments.number(Range(0, 1, above=True, below=True))
 
 
-@arguments.reader("{'column': [0.2, 0.8]}, shares of the levels that sum to 1")
+@arguments.reader(
+    "{'column': [0.2, 0.8]}, shares of the levels that sum to 1", columns=ColumnNames.KEYED
+)
 def _shares(value: Any) -> dict[str, list[float]]:
     if not isinstance(value, Mapping) or not all(
         isinstance(shares, list) for shares in value.values()

@@ -24,7 +24,7 @@ from ppduck.query import aggregates
 from ppduck.query import tree as sql
 
 COUNT: Any = parameter(
-    arguments.words, "a column of counts: how many rows each row stands for", None
+    arguments.column, "a column of counts: how many rows each row stands for", None
 )
 COUNTED = "_pp_counts_checked"  # the column of ``check_of``
 # Numbers that look like sampling weights: in so many rows or more, so many rows to a combination of the columns, so

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ppduck.call import arguments
 from ppduck.call.arguments import TABLE
-from ppduck.call.parameters import Call, MisreadError, Parameter
+from ppduck.call.parameters import Call, ColumnNames, MisreadError, Parameter, Reader
 from ppduck.call.registry import Explain, Function, Kind, Result, masks, register
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, listed, near_miss
@@ -54,16 +54,18 @@ def _own_arguments(mask: Function, given: dict[str, Any]) -> dict[str, Any]:
     return own | {name: "" for name in UNTOLD if name in known}
 
 
-@arguments.reader("what the mask takes")
-def _as_it_is(value: Any) -> Any:
-    return value
+def _as_it_is(columns: ColumnNames | None) -> Reader:
+    """Hands a value to the mask."""
+    return Reader("what the mask takes", lambda value: value, columns=columns)
 
 
 def _parameters() -> tuple[Parameter, ...]:
     """tbl and conf first, then whatever any mask takes, to be read by the mask itself."""
     docs: dict[str, dict[str, None]] = {"conf": {"the columns to mask": None}}
+    columns: dict[str, ColumnNames | None] = {}
     for function in masks().values():
         for parameter in function.parameters[1:]:
+            columns[parameter.name] = columns.get(parameter.name) or parameter.columns
             if parameter.name not in ("conf", *UNTOLD):
                 docs.setdefault(parameter.name, {})[parameter.doc] = None
     mask = Parameter("mask", arguments.words, "the name of a mask, such as 'egadp_mask'")
@@ -71,7 +73,10 @@ def _parameters() -> tuple[Parameter, ...]:
     return (
         mask,
         table,
-        *(Parameter(name, _as_it_is, _either(own), "NULL") for name, own in docs.items()),
+        *(
+            Parameter(name, _as_it_is(columns[name]), _either(own), "NULL")
+            for name, own in docs.items()
+        ),
     )
 
 

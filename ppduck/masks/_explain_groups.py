@@ -22,7 +22,7 @@ def _rows(mask: GroupingMask, catalog: Catalog, call: Any) -> list[Row]:
     source = catalog.source(mask.name, call.tbl)
     names = [column.name for column in source.columns or ()] or _named(call)
     found: list[Row] = [(name, *mask.becomes(name, call)) for name in names]
-    found += promised(mask)
+    found += promised(mask, call)
     if getattr(call, "seed", None) is not None:
         found.append(
             (

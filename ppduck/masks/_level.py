@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ppduck.call.arguments import number, per_column
-from ppduck.call.guarantees import Loss
+from ppduck.call.guarantees import Loss, LossKind
 from ppduck.call.numeric_mask import NumericCall, PerColumn, check_columns
 from ppduck.call.parameters import Reader, parameter, parameters
 from ppduck.call.ranges import Range
@@ -24,9 +24,13 @@ LEVEL = parameter(
 MORE_NOISE = "a higher level, or a mask that draws values anew, such as egadp_mask"
 NOISE_LOSSES = (
     EXTREMES_STAY,
-    Loss("protection: masked values stay close to the originals, the closer the smaller the level"),
     Loss(
-        "releases of the same rows with other levels, other columns or changed data can be averaged against each other"
+        LossKind.NEARNESS,
+        "protection: masked values stay close to the originals, the closer the smaller the level",
+    ),
+    Loss(
+        LossKind.SEVERAL_RELEASES,
+        "releases of the same rows with other levels, other columns or changed data can be averaged against each other",
     ),
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ppduck.call import arguments
-from ppduck.call.guarantees import Loss
+from ppduck.call.guarantees import Loss, LossKind
 from ppduck.call.parameters import parameter
 from ppduck.call.registry import Function
 from ppduck.call.roles import refuse_reserved, resolve_columns
@@ -43,11 +43,14 @@ class GroupingMask(Function):
 
 
 INTERSECTED = Loss(
+    LossKind.SEVERAL_RELEASES,
     "safety of a second release of the same rows with other groups: what both groups of a person have in common may "
-    "be a single value"
+    "be a single value",
 )
-PRESENCE = Loss("secrecy of who is in the table")
-OTHER_KNOWLEDGE = Loss("protection from one who knows which values a person cannot have")
+PRESENCE = Loss(LossKind.PRESENCE, "secrecy of who is in the table")
+OTHER_KNOWLEDGE = Loss(
+    LossKind.OTHER_KNOWLEDGE, "protection from one who knows which values a person cannot have"
+)
 
 
 def names_column(names: Sequence[str], column: str) -> bool:

@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from ppduck.call import arguments
 from ppduck.call.arguments import TABLE
-from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
 from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.registry import Kind, register
 from ppduck.call.roles import refuse_overlap
@@ -64,7 +64,7 @@ class AnatomyCall(Call):
     tbl: str = TABLE
     qi: Sequence[str] = QI
     sensitive: str = parameter(
-        arguments.words, "the column whose values nobody may connect with a person"
+        arguments.column, "the column whose values nobody may connect with a person"
     )
     l: int = parameter(  # noqa: E741 - what the paper, and everybody, calls it
         at_least_two,
@@ -356,7 +356,8 @@ FUNCTION = register(
         loses=(
             PRESENCE,
             Loss(
-                "relations of the sensitive column with the others: within a group every pairing is as likely"
+                LossKind.RELATIONS,
+                "relations of the sensitive column with the others: within a group every pairing is as likely",
             ),
             INTERSECTED,
             OTHER_KNOWLEDGE,

@@ -12,7 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
+from ppduck.call.numeric_mask import Advice
 from ppduck.call.registry import register
 from ppduck.call.udf import Udf
 from ppduck.libraries import special
@@ -84,10 +85,12 @@ MASK = register(
         ),
         loses=(
             Loss(
-                "exact means and covariances: they differ a little, more for few rows and heavy tails"
+                LossKind.MOMENTS,
+                "exact means and covariances: they differ a little, more for few rows and heavy tails",
             ),
             Loss(
-                "secrecy of extremes: they stay what they are, and the largest value may be released, in another row"
+                LossKind.EXTREMES,
+                "secrecy of extremes: they stay what they are, and the largest value may be released, in another row",
             ),
             CURVES_BEYOND_RANKS,
             UNUSED,
@@ -98,6 +101,12 @@ MASK = register(
         stages=stages,
         staying=staying,
         weighs_x=lambda call: "none",
+        advised=(
+            Advice(
+                "marginal distributions and rank correlations, with new values",
+                "exact means and covariances",
+            ),
+        ),
         example="FROM cgadp_mask('customers', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
     )
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppduck.call.linear_mask import Request
+from ppduck.call.numeric_mask import Advice
 from ppduck.call.registry import register
 from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
 from ppduck.masks._promises import EXACT, EXACT_LOSSES, MANY_RELEASES, NO_GAIN
@@ -46,6 +47,12 @@ MASK = register(
         reference="Muralidhar & Sarathy 2005, Decision Sciences 36(3); Al-Ahmadi 2008, steps 1-7",
         keeps=EXACT + NO_GAIN,
         loses=(*EXACT_LOSSES, MANY_RELEASES),
+        advised=(
+            Advice(
+                "means, covariances and linear regressions exactly",
+                "marginal distributions (quantiles, skewness, extremes)",
+            ),
+        ),
         example="CREATE TABLE release AS FROM egadp_mask('customers', conf=['x1','x2'], key='id')",
     )
 )

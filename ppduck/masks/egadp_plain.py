@@ -55,13 +55,9 @@ def explained(mask: PlainMacro, catalog: Catalog, call: PlainCall) -> sql.Expr:
     key = () if list(call.key) == ["rowid"] else call.key
     told = NumericCall(tbl=call.tbl, conf=call.conf, key=key, nonconf=call.nonconf)
     roles = assign(mask.name, catalog, told, uses_nonconf=True)
-    nulls = "; NULL stays NULL"  # which the plain macro refuses
-    rows = [
-        (column, role, note.removesuffix(nulls))
-        for column, role, note in columns(egadp.MASK, roles, told)
-    ]
+    rows = columns(egadp.MASK, roles, told, refuses_null=True)
     noted = noise_key(roles.source, roles.key, "", [], f"NOT unique; {mask.name} refuses it")
-    return sql.union_all([table(rows + promised(mask)), noted])
+    return sql.union_all([table(rows + promised(mask, call)), noted])
 
 
 MACRO = plain_macro(

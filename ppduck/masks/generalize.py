@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from ppduck.call import arguments
 from ppduck.call.arguments import TABLE
-from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
 from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.registry import Kind, register
 from ppduck.call.roles import refuse_overlap
@@ -46,7 +46,7 @@ class GeneralizeCall(Call):
         at_least_two, "the least number of rows that share all quasi-identifiers, such as k := 5"
     )
     sensitive: str | None = parameter(
-        arguments.words, "the column in which rows that share them must differ; needs l", None
+        arguments.column, "the column in which rows that share them must differ; needs l", None
     )
     l: int | None = parameter(  # noqa: E741 - what the paper, and everybody, calls it
         at_least_two,
@@ -138,9 +138,19 @@ FUNCTION = register(
             ),
         ),
         loses=(
-            Loss("protection by columns outside qi, which are released as they are"),
-            Loss("without l, secrecy of what all rows of a group have in common"),
-            Loss("values of the quasi-identifiers beyond their ranges, and the order of rows"),
+            Loss(
+                LossKind.OTHER_COLUMNS,
+                "protection by columns outside qi, which are released as they are",
+            ),
+            Loss(
+                LossKind.GROUPS,
+                "without l, secrecy of what all rows of a group have in common",
+                lambda call: call.l is None,
+            ),
+            Loss(
+                LossKind.DISTRIBUTION,
+                "values of the quasi-identifiers beyond their ranges, and the order of rows",
+            ),
             INTERSECTED,
             OTHER_KNOWLEDGE,
         ),

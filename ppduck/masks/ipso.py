@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppduck.call.guarantees import Loss
+from ppduck.call.guarantees import Loss, LossKind
 from ppduck.call.linear_mask import Request
 from ppduck.call.registry import register
 from ppduck.kernels.linear import Blocks, LinearForm, scaled_noise
@@ -38,7 +38,8 @@ MASK = register(
         loses=(
             *EXACT_LOSSES,
             Loss(
-                "noise may correlate with conf by chance in small tables; egadp_mask rules that out"
+                LossKind.SMALL_TABLES,
+                "noise may correlate with conf by chance in small tables; egadp_mask rules that out",
             ),
         ),
         reads_x="none",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppduck.call.arguments import flag
-from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
 from ppduck.call.linear_mask import Request
 from ppduck.call.parameters import parameter, parameters
 from ppduck.call.registry import register
@@ -53,7 +53,10 @@ MASK = register(
                 lambda call: call.corrected,
             ),
         ),
-        loses=(Loss("relations between conf and other columns shrink"), *NOISE_LOSSES),
+        loses=(
+            Loss(LossKind.RELATIONS, "relations between conf and other columns shrink"),
+            *NOISE_LOSSES,
+        ),
         reads_s=False,
         reads_x="own",
         reads_v="all",

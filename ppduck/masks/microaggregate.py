@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.guarantees import Guarantee, Loss, Promise
-from ppduck.call.parameters import MisreadError, parameter, parameters
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
+from ppduck.call.parameters import ColumnNames, MisreadError, parameter, parameters
 from ppduck.call.registry import register
 from ppduck.call.roles import Roles
 from ppduck.call.udf import told_udf
@@ -36,7 +36,9 @@ _COUNT = arguments.whole(1)
 
 
 @arguments.reader(
-    f"'all', {_COUNT.takes}, or lists of columns, such as [['a','b'],['c']]", _COUNT.within
+    f"'all', {_COUNT.takes}, or lists of columns, such as [['a','b'],['c']]",
+    _COUNT.within,
+    columns=ColumnNames.LISTED,
 )
 def _variables(value: Any) -> int | str | list[list[str]]:
     if value == "all":
@@ -160,15 +162,21 @@ MASK = register(
         ),
         loses=(
             Loss(
-                "variances and covariances: what varies within groups is lost; information_loss() tells how much"
+                LossKind.MOMENTS,
+                "variances and covariances: what varies within groups is lost; information_loss() tells how much",
             ),
             Loss(
-                "k-anonymity where columns are grouped in several sets: combinations across sets may be unique"
+                LossKind.GROUPS,
+                "k-anonymity where columns are grouped in several sets: combinations across sets may be unique",
             ),
             Loss(
-                "secrecy of extremes: the mean of k values of which one is very large shows about how large it is"
+                LossKind.EXTREMES,
+                "secrecy of extremes: the mean of k values of which one is very large shows about how large it is",
             ),
-            Loss("protection by k where the same record is in the table more than once"),
+            Loss(
+                LossKind.GROUPS,
+                "protection by k where the same record is in the table more than once",
+            ),
             UNUSED,
         ),
         remedy="a larger k, shuffle_mask, or pram_mask if the column is a category",

@@ -19,7 +19,6 @@ import numpy as np
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.guarantees import Guarantee, Loss, Promise
 from ppduck.call.linear_mask import LinearMask, Request, TermPlaces
 from ppduck.call.numeric_mask import NumericCall, PerColumn, check_columns
 from ppduck.call.parameters import MisreadError, parameter, parameters
@@ -31,16 +30,8 @@ from ppduck.kernels.linear import Blocks, LinearForm, independent, regress, scal
 from ppduck.libraries import linalg
 from ppduck.masks._explain_relation import UDF as ASSUMPTIONS
 from ppduck.masks._explain_relation import explained
-from ppduck.masks._promises import (
-    EXTREMES,
-    MANY_RELEASES,
-    REPEATED,
-    SHAPE,
-    SMALL,
-    UNUSED,
-    VALUES_RELEASED,
-)
 from ppduck.masks._regression import refuse_ill_conditioned, refuse_inexact
+from ppduck.masks._relation_promises import ADVISED, KEEPS, LOSES, permutes
 from ppduck.query import ranks
 from ppduck.query import tree as sql
 from ppduck.runtime.relation import EVALUATE, LEARN
@@ -89,10 +80,6 @@ class MethodCall(NumericCall):
 
 def check_extra_noise(call: MethodCall, conf: list[str]) -> list[str]:
     return check_columns("extra_noise", call.extra_noise, conf)
-
-
-def _permutes(call: MethodCall) -> bool:
-    return call.variant in (2, 4)
 
 
 def solve(blocks: Blocks, request: Request) -> LinearForm:
@@ -325,62 +312,16 @@ MASK = linear_mask(
     solve=solve,
     summary="Keeps relations of any shape with nonconf, ups and downs too; with variant 1 also exact moments.",
     reference="Al-Ahmadi 2006, relationship-based masking, methods 1-4; Suykens & Vandewalle 1999 (LS-SVM)",
-    keeps=(
-        Guarantee(
-            Promise.CURVES,
-            "the conditional means of conf given nonconf, whatever their shape, as far as a kernel model learns them",
-        ),
-        Guarantee(
-            Promise.MOMENTS,
-            "with variant 1, and no extra_noise: means, variances and covariances exactly, over the rows where every "
-            "conf column is present",
-            lambda call: call.variant == 1 and call.extra_noise is None,
-        ),
-        Guarantee(
-            Promise.VALUES,
-            "with variants 2 and 4: every conf column has exactly its original values, reordered",
-            _permutes,
-        ),
-        Guarantee(
-            Promise.NO_GAIN,
-            "given nonconf and its best prediction, the masked values of variant 1 tell nothing more about conf by any "
-            "linear prediction",
-            lambda call: call.variant == 1,
-        ),
-    ),
-    loses=(
-        Loss("with variants 2, 3 and 4, exact covariances: shuffling moves them"),
-        Loss(
-            "with variants 2 and 4, the strength of relations of skewed columns and of those with many equal values: "
-            "shuffling keeps the order that was learnt, not the distances"
-        ),
-        Loss(
-            "with variants 3 and 4, secrecy where most residuals are alike and few are large: most values then come "
-            "out near themselves, which correlations, by which nearness is judged, do not show"
-        ),
-        VALUES_RELEASED,
-        Loss(f"with variants 1 and 3, {EXTREMES}"),
-        SHAPE,
-        SMALL,
-        REPEATED,
-        Loss(
-            "patterns among the residuals that are not linear, and residuals that vary more in places: all get the "
-            "same noise"
-        ),
-        Loss(
-            "relations with several values of conf for one of nonconf, such as a circle: only their mean is learnt"
-        ),
-        Loss("secrecy where nonconf predicts conf well: see security_index()"),
-        UNUSED,
-        MANY_RELEASES,
-    ),
+    keeps=KEEPS,
+    loses=LOSES,
     check=check_extra_noise,
     stages=stages,
     udfs=(LEARN, EVALUATE, ASSUMPTIONS),
     explain=explained,
     explaining=explaining,
     remedy="extra_noise, or fewer columns in nonconf",
-    weighs_x=lambda call: "none" if _permutes(call) else "all",
+    weighs_x=lambda call: "none" if permutes(call) else "all",
+    advised=ADVISED,
     example="FROM nm_egadp_mask('customers', conf=['x1'], nonconf=['s1'], variant=1, key='id')",
 )
 register(MASK)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
 from ppduck.call.linear_mask import Request
 from ppduck.call.registry import register
 from ppduck.kernels.linear import Blocks, LinearForm
@@ -33,7 +33,9 @@ MASK = register(
         reference="Sarathy & Muralidhar 2008, simple additive noise",
         keeps=(Guarantee(Promise.MOMENTS_ON_AVERAGE, "means are kept on average"),),
         loses=(
-            Loss("variances grow by the factor 1 + level and correlations shrink"),
+            Loss(
+                LossKind.MOMENTS, "variances grow by the factor 1 + level and correlations shrink"
+            ),
             *NOISE_LOSSES,
         ),
         reads_s=False,

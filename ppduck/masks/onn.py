@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppduck.call import arguments
-from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
 from ppduck.call.parameters import Reader, parameter, parameters
 from ppduck.call.ranges import Range
 from ppduck.call.registry import register
@@ -151,26 +151,33 @@ MASK = register(
         ),
         loses=(
             Loss(
+                LossKind.MOMENTS,
                 "means, variances and correlations: values come out too small on average, by how much "
-                "only measuring tells"
+                "only measuring tells",
             ),
             Loss(
-                "protection of values that repeat: where all of a part are equal they are hardly changed, and 0 stays 0"
+                LossKind.NEARNESS,
+                "protection of values that repeat: where all of a part are equal they are hardly changed, and 0 "
+                "stays 0",
             ),
             Loss(
-                "secrecy of ranks: within most parts values keep their order, but often not in the part of the largest"
+                LossKind.NEARNESS,
+                "secrecy of ranks: within most parts values keep their order, but often not in the part of the largest",
             ),
             Loss(
+                LossKind.OTHER_KNOWLEDGE,
                 "protection against an intruder who standardises each table by itself, or goes by ranks: on Census "
-                "that links half of the records by seven columns, where plain distance links a tenth"
+                "that links half of the records by seven columns, where plain distance links a tenth",
             ),
             Loss(
+                LossKind.EXTREMES,
                 "secrecy of extremes: the largest values stay in the part of the largest, and show about how large "
-                "it is"
+                "it is",
             ),
-            Loss("relations between columns beyond what the parts keep"),
+            Loss(LossKind.RELATIONS, "relations between columns beyond what the parts keep"),
             Loss(
-                "columns of very different scales fill parts of their own; standardise := true mixes them"
+                LossKind.RELATIONS,
+                "columns of very different scales fill parts of their own; standardise := true mixes them",
             ),
             UNUSED,
         ),

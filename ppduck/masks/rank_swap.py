@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from ppduck.call import arguments
-from ppduck.call.guarantees import Guarantee, Loss, Promise
+from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
 from ppduck.call.parameters import fixed, parameter, parameters
 from ppduck.call.ranges import Range
 from ppduck.call.registry import register
@@ -207,16 +207,20 @@ MASK = register(
         ),
         loses=(
             Loss(
-                "correlations, which shrink the more the larger reach is; information_loss() tells by how much"
+                LossKind.MOMENTS,
+                "correlations, which shrink the more the larger reach is; information_loss() tells by how much",
             ),
             Loss(
-                "protection against one who knows reach: the original is within the 2·reach % around the masked one"
+                LossKind.OTHER_KNOWLEDGE,
+                "protection against one who knows reach: the original is within the 2·reach % around the masked one",
             ),
             Loss(
-                "protection of values that repeat: one that changes places with an equal one stays as it is"
+                LossKind.NEARNESS,
+                "protection of values that repeat: one that changes places with an equal one stays as it is",
             ),
             Loss(
-                "protection by several releases: the windows around their values have few values in common"
+                LossKind.SEVERAL_RELEASES,
+                "protection by several releases: the windows around their values have few values in common",
             ),
             VALUES_RELEASED,
             UNUSED,

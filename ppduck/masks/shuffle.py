@@ -8,7 +8,7 @@ Al-Ahmadi 2006, section II.2.3 and Appendix C.)
 
 from __future__ import annotations
 
-from ppduck.call.numeric_mask import NumericCall
+from ppduck.call.numeric_mask import Advice, NumericCall
 from ppduck.call.parameters import fixed, parameters
 from ppduck.call.registry import register
 from ppduck.masks._copula import solve, staying
@@ -52,6 +52,12 @@ MASK = register(
         loses=(VALUES_RELEASED, CURVES_BEYOND_RANKS, UNUSED, MANY_RELEASES, REPEATED),
         stages=stages,
         weighs_x=lambda call: "none",
+        advised=(
+            Advice(
+                "every value of every column, and rank correlations",
+                "exact covariances; each original value is released beside another row",
+            ),
+        ),
         example="FROM shuffle_mask('customers', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
         staying=staying,
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppduck.call.arguments import number, per_column
-from ppduck.call.guarantees import Loss
+from ppduck.call.guarantees import Loss, LossKind
 from ppduck.call.linear_mask import Request
 from ppduck.call.numeric_mask import NumericCall, PerColumn, check_columns
 from ppduck.call.parameters import parameter, parameters
@@ -111,12 +111,14 @@ MASK = register(
         keeps=EXACT,
         loses=(
             Loss(
+                LossKind.EXTREMES,
                 "secrecy of extremes above alpha 0: a row stays alpha times as far out as it was, give or "
-                "take the noise"
+                "take the noise",
             ),
             Loss(
+                LossKind.NEARNESS,
                 "protection falls as alpha rises: masked values predict the originals the better the "
-                "nearer alpha is to 1"
+                "nearer alpha is to 1",
             ),
             *EXACT_LOSSES,
             MANY_RELEASES,

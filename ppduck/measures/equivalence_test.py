@@ -59,7 +59,9 @@ _BASE = {
 class EquivalenceTestCall(ReleaseCall):
     """A model of y by x, and how it is tested."""
 
-    y: str = parameter(arguments.words, "what is predicted: a numeric column that both tables have")
+    y: str = parameter(
+        arguments.column, "what is predicted: a numeric column that both tables have"
+    )
     x: Sequence[str] = parameter(
         arguments.columns, "what it is predicted by: numbers, booleans or categories of both tables"
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from ppduck.call import arguments
 from ppduck.call.direction import LOWER_IS_BETTER
-from ppduck.call.parameters import Call, parameter, parameters
+from ppduck.call.parameters import Call, ColumnNames, parameter, parameters
 from ppduck.call.registry import Result, register
 from ppduck.catalogue.source import Column
 from ppduck.errors import quoted
@@ -35,7 +35,9 @@ RESULTS = (
 _COUNT = arguments.whole(1)
 
 
-@arguments.reader(f"{_COUNT.takes}, or {arguments.columns.takes}", _COUNT.within)
+@arguments.reader(
+    f"{_COUNT.takes}, or {arguments.columns.takes}", _COUNT.within, columns=ColumnNames.LISTED
+)
 def _known(value: Any) -> int | list[str]:
     return int(_COUNT(value)) if isinstance(value, int) else list(arguments.columns(value))
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ppduck.call.registry import Function, Kind, Result, register
+from ppduck.call.guarantees import Promise
+from ppduck.call.numeric_mask import Advice, NumericMask
+from ppduck.call.registry import Function, Kind, Result, masks, register
 from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import listed, quoted
@@ -42,40 +44,40 @@ _KINDS = ("none", "linear", "monotonic", "non-monotonic")
 
 @frozen
 class Candidate:
-    """A mask as the advisor knows it: the kinds of relation it keeps with nonconf and among conf, and at what price."""
+    """A mask that may be recommended, with what it says of itself: it keeps linear relations at least."""
 
-    mask: str
-    more: str
-    with_nonconf: str
-    among_conf: str
-    keeps: str
-    price: str
+    mask: NumericMask
+    advice: Advice
+
+    def promises(self, promise: Promise) -> bool:
+        call: Any = self.mask.takes(**{"tbl": "", "conf": (), **dict(self.advice.given)})
+        return self.mask.promises(promise, call)
+
+    @property
+    def with_nonconf(self) -> str:
+        """The hardest kind of relation with nonconf that is kept."""
+        return "non-monotonic" if self.promises(Promise.CURVES) else self.among_conf
+
+    @property
+    def among_conf(self) -> str:
+        return "monotonic" if self.promises(Promise.RANKS) else "linear"
+
+    @property
+    def more(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self.advice.given)
+
+    @property
+    def preference(self) -> tuple[int, bool, bool]:
+        """Where several fit: what keeps no more than is there, then the exact one, then the original values."""
+        beyond = _KINDS.index(self.with_nonconf)
+        return beyond, not self.promises(Promise.MOMENTS), not self.promises(Promise.VALUES)
 
 
-# In the order of preference where several fit: the exact one first.
-CANDIDATES = (
-    Candidate(
-        "egadp_mask", "", "linear", "linear", "means, covariances and linear regressions exactly",
-        "marginal distributions (quantiles, skewness, extremes)",
-    ),
-    Candidate(
-        "shuffle_mask", "", "monotonic", "monotonic", "every value of every column, and rank correlations",
-        "exact covariances; each original value is released beside another row",
-    ),
-    Candidate(
-        "cgadp_mask", "", "monotonic", "monotonic", "marginal distributions and rank correlations, with new values",
-        "exact means and covariances",
-    ),
-    Candidate(
-        "nm_egadp_mask", "variant=1", "non-monotonic", "linear",
-        "means and covariances exactly, and the shape of every relation with nonconf", "marginal distributions",
-    ),
-    Candidate(
-        "nm_egadp_mask", "variant=4", "non-monotonic", "linear",
-        "every value of every column, and the shape of relations with nonconf as far as an order of values can",
-        "exact covariances; each original value is released beside another row",
-    ),
-)  # fmt: skip
+def candidates() -> list[Candidate]:
+    """What masks say of themselves, in the order of preference."""
+    of_numbers = [mask for mask in masks().values() if isinstance(mask, NumericMask)]
+    found = [Candidate(mask, advice) for mask in of_numbers for advice in mask.advised]
+    return sorted(found, key=lambda candidate: candidate.preference)
 
 
 @frozen
@@ -106,9 +108,10 @@ def _arguments(call: LookCall) -> str:
 
 def solve(spec: MaskSpec, advised: Advised) -> list[dict[str, Any]]:
     found = list(relationships.pairs(spec, advised))
-    fitting = [candidate for candidate in CANDIDATES if not _lost(candidate, found)]
+    known = candidates()
+    fitting = [candidate for candidate in known if not _lost(candidate, found)]
     # Where nothing keeps everything, what loses the fewest relations is the best there is.
-    order = sorted(CANDIDATES, key=lambda candidate: len(_lost(candidate, found)))
+    order = sorted(known, key=lambda candidate: len(_lost(candidate, found)))
     best = fitting[0] if fitting else order[0]
     rows = [best, *(candidate for candidate in order if candidate is not best)]
     return [_row(candidate, candidate is best, found, advised.arguments) for candidate in rows]
@@ -131,7 +134,7 @@ def _row(candidate: Candidate, best: bool, found: Sequence[Pair], arguments: str
         if best
         else ("fits too" if not lost else "loses relations")
     )
-    why = f"it keeps {candidate.keeps}"
+    why = f"it keeps {candidate.advice.keeps}"
     told = _told(found)
     if best:
         why += f". Seen {_seen(found)}" if found else "; there are no relations to lose"
@@ -142,16 +145,16 @@ def _row(candidate: Candidate, best: bool, found: Sequence[Pair], arguments: str
         advice += ", release not advised"
         low = listed(column for column, share in told.items() if 1 - share < LOW_SECURITY)
         why = f"nonconf predicts {low} too well (see security_index); {why}"
-    not_kept = [candidate.price]
+    not_kept = [candidate.advice.price]
     if lost:
         not_kept.append(f"the relation of {_named(lost)}")
     call = ", ".join(part for part in (arguments, candidate.more) if part)
     return {
-        "mask": candidate.mask,
+        "mask": candidate.mask.name,
         "advice": advice,
         "why": why,
         "will_not_keep": "; ".join(not_kept),
-        "statement": f"SELECT * FROM {candidate.mask}({call});",
+        "statement": f"SELECT * FROM {candidate.mask.name}({call});",
     }
 
 

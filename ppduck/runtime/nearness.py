@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ppduck import notes
-from ppduck.call.guarantees import Loss
+from ppduck.call.guarantees import Loss, LossKind
 from ppduck.call.linear_mask import Request
 from ppduck.call.roles import FEW_LEVELS
 from ppduck.errors import Faults, quoted
@@ -40,9 +40,10 @@ FEW_STAY, MOST_STAY = 0.1, 0.5
 _ROUNDING = 1e-9
 
 LIMITS = Loss(
+    LossKind.NEARNESS,
     f"secrecy of values that stay near: warned of from a correlation of {NEAR:.2f} with the originals on, or of "
     f"{NEAR_AS_ASKED:.3f} where a parameter asks for nearness, and from {FEW_STAY:.0%} of values that stay as they "
-    f"are, beyond chance; refused from {MOST_STAY:.0%} on"
+    f"are, beyond chance; refused from {MOST_STAY:.0%} on",
 )
 _NEGATIVE = (
     "masked values of {columns}{groups} can be negative, though no original is: shuffle_mask and cgadp_mask keep the "

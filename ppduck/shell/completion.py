@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ppduck.call.numeric_mask import NumericMask
-from ppduck.call.parameters import Parameter
-from ppduck.call.registry import Function, PlainMacro, functions
-from ppduck.designs.randomizing_mask import RandomizingMask
+from ppduck.call.parameters import ColumnNames, Parameter
+from ppduck.call.registry import Function, PlainMacro, functions, masks
 from ppduck.shell.names import Chain, Names, Relation, chain, in_quotes
 from ppduck.shell.scan import Bracket, Place, first_statement, name_of, scan
 
@@ -22,7 +20,7 @@ _CHAIN = rf'(?<![\w$"]){_NAME}(?:\.{_NAME})*+'
 _OWNERS = re.compile(rf"({_CHAIN})\.$")
 _NAMES = re.compile(_NAME)
 _MENTIONED = re.compile(rf"'(?P<literal>[^']*+(?:''[^']*+)*+)'|{_CHAIN}")
-_OPTION = re.compile(r"'(\w+)'")
+_QUOTED = re.compile(r"'(\w+)'")
 
 
 class Offer(NamedTuple):
@@ -245,8 +243,8 @@ def _parameter(call: Bracket, function: Function) -> Parameter | None:
     position = len(call.arguments) - 1
     by_place = function.parameters[position].name if position < len(function.parameters) else None
     name = call.parameter or by_place
-    explained = _OPTION.search(_given(call, function).get("mask", ""))
-    mask = next((each for each in functions() if explained and each.name == explained[1]), None)
+    explained = _QUOTED.search(_given(call, function).get("mask", ""))
+    mask = masks().get(explained[1]) if explained else None
     known = {each.name: each for each in (*function.parameters, *(mask.parameters if mask else ()))}
     return known.get(name) if name else None
 
@@ -255,19 +253,17 @@ def _values(
     at: _Cursor, call: Bracket, function: Function, parameter: Parameter
 ) -> Iterator[tuple[str, Chain, str]]:
     """The texts that a parameter takes, the names that they are found by, and what they are."""
-    takes = parameter.takes or ""
     if parameter.name in TABLE_PARAMETERS:
         for relation in at.names.relations:
             argument = at.names.as_argument(relation, of_sql=isinstance(function, PlainMacro))
             yield argument, relation.path, "table"
     elif parameter.name in ("name", "mask"):
-        for each in functions():
-            if parameter.name == "name" or isinstance(each, (NumericMask, RandomizingMask)):
-                yield each.name, (each.name,), each.summary
-    elif takes.startswith("one of "):
-        for option in _OPTION.findall(takes):
+        for each in functions() if parameter.name == "name" else masks().values():
+            yield each.name, (each.name,), each.summary
+    elif parameter.options:
+        for option in parameter.options:
             yield option, (option,), ""
-    elif _is_column(call, at.place.brackets[-1], f"{takes}; {parameter.doc}"):
+    elif _is_column(call, at.place.brackets[-1], parameter.columns):
         given = _given(call, function)
         tables = _mentioned(at.names, " ".join(given.get(name, "") for name in TABLE_PARAMETERS))
         for relation in tables or at.names.relations:
@@ -275,13 +271,11 @@ def _values(
                 yield column, (column,), f"column of {relation.name}"
 
 
-def _is_column(call: Bracket, innermost: Bracket, described: str) -> bool:
+def _is_column(call: Bracket, innermost: Bracket, columns: ColumnNames | None) -> bool:
     """Whether a column is named here: those that take {'column': value} take it before the colon."""
-    if "column" not in described:
-        return False
-    if "{" in described:
+    if columns is ColumnNames.KEYED:
         return innermost.kind == "{" and ":" not in innermost.arguments[-1].rpartition("'")[0]
-    return innermost is call or innermost.kind == "["
+    return columns is ColumnNames.LISTED and (innermost is call or innermost.kind == "[")
 
 
 def _begins(word: str, path: Chain) -> bool:

@@ -38,12 +38,14 @@ def table(rows: Sequence[Row]) -> sql.Expr:
     return text_rows(COLUMNS, rows)
 
 
-def promised(mask: Function) -> list[Row]:
-    kept: list[Row] = [(None, "guaranteed", str(each)) for each in mask.keeps]
-    return kept + [(None, "not guaranteed", str(each)) for each in mask.loses]
+def promised(mask: Function, call: Any) -> list[Row]:
+    """What this call promises and what it does not."""
+    kept: list[Row] = [(None, "guaranteed", str(each)) for each in mask.kept(call)]
+    return kept + [(None, "not guaranteed", str(each)) for each in mask.lost(call)]
 
 
-def columns(mask: NumericMask, roles: Roles, call: Any) -> list[Row]:
+def columns(mask: NumericMask, roles: Roles, call: Any, *, refuses_null: bool = False) -> list[Row]:
+    """What becomes of each column; NULL in conf stays NULL, unless the mask ``refuses_null``."""
     conf = {column.name for column in roles.conf}
     used = set(roles.nonconf)
     known = roles.source.columns
@@ -58,7 +60,8 @@ def columns(mask: NumericMask, roles: Roles, call: Any) -> list[Row]:
             kind = "its masked value, " + ("rounded to its type" if call.round else "as DOUBLE")
             if mask.permutes(call):
                 kind = "a value of the column, by chance its own, in its own type"
-            rows.append((name, "confidential", f"replaced by {kind}; NULL stays NULL"))
+            null = "" if refuses_null else "; NULL stays NULL"
+            rows.append((name, "confidential", f"replaced by {kind}{null}"))
         elif name in roles.drop:
             rows.append((name, "dropped", "left out of the output"))
         elif name in roles.strata:
@@ -109,7 +112,7 @@ def _why_not_used(mask: NumericMask, one_level: bool) -> str:
 
 
 def _promises(mask: NumericMask, call: Any) -> list[Row]:
-    rows = promised(mask)
+    rows = promised(mask, call)
     if call.round and not mask.permutes(call):
         rows.append((None, "not guaranteed", "exact moments: rounding moves them a little"))
         rows.append(

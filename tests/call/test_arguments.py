@@ -11,7 +11,7 @@ import pytest
 
 from ppduck.call import arguments
 from ppduck.call.arguments import read_arguments
-from ppduck.call.parameters import Parameter
+from ppduck.call.parameters import ColumnNames, Parameter
 from ppduck.call.ranges import Range
 from ppduck.errors import PpduckError
 
@@ -143,6 +143,23 @@ def test_readers_say_what_they_take(reader: arguments.Reader, takes: str, refuse
     for value, message in refused.items():
         with pytest.raises(arguments.MisreadError, match=f"^{re.escape(message)}$"):
             reader(value)
+
+
+@pytest.mark.parametrize(
+    ("reader", "options", "columns"),
+    [
+        (arguments.choice("a", "b"), ("a", "b"), None),
+        (arguments.words, (), None),
+        (arguments.column, (), ColumnNames.LISTED),
+        (arguments.columns, (), ColumnNames.LISTED),
+        (arguments.column_list, (), ColumnNames.LISTED),
+        (arguments.per_column(arguments.integer), (), ColumnNames.KEYED),
+        (str, (), None),
+    ],
+)
+def test_what_programs_ask_of_a_reader(reader: Any, options: tuple[str, ...], columns: ColumnNames | None) -> None:
+    parameter = Parameter("some", reader, "something")
+    assert (parameter.options, parameter.columns) == (options, columns)
 
 
 def test_whole_numbers_at_the_ends_of_their_range() -> None:

@@ -29,6 +29,11 @@ def test_words_and_numbers(range_: Range, words: str, inside: list[float], outsi
     assert not any(number in range_ for number in [*outside, math.inf, -math.inf, math.nan])
 
 
+def test_behind_a_noun() -> None:
+    said = [each.behind_a_noun for each in (Range(2), Range(0, above=True), Range(0, 1))]
+    assert said == ["of at least 2", "above 0", "from 0 to 1"]
+
+
 @pytest.mark.parametrize(
     ("number", "text"),
     [(2, "2"), (1000, "1,000"), (1e12, "1,000,000,000,000"), (1e-6, "0.000001"), (0.999, "0.999"), (100.0, "100")],

@@ -9,23 +9,12 @@ import duckdb
 import pytest
 
 import ppduck
-from ppduck.call.registry import functions
+from ppduck.call.registry import Function, functions
 from tests.conftest import SECRET
+from tests.registry_calls import masks_of_conf, more, takes
 
-# What a mask takes beside the table and conf.
-MORE = {
-    "kim_mask": ", 0.3, key='id'",
-    "noise_mask": ", 0.3, key='id'",
-    "sufficiency_mask": ", 0.3, key='id'",
-    "rank_swap_mask": ", 20, key='id'",
-    "microaggregate_mask": ", 5, key='id'",
-    "onn_mask": ", hidden=2, partitions=1, key='id'",
-    "egadp_plain": ", 'a secret of some length', 'id'",
-}
-MASKS = [each.name for each in functions() if "conf" in {p.name for p in each.parameters[:2]} and "mask" in each.name]
-MASKS = [name for name in MASKS if name not in ("pram_mask", "recommend_mask")]
-MEASURES = [each for each in functions() if each.parameters and each.parameters[0].name == "original"]
-MEASURES = [each for each in MEASURES if each.name != "rr_rules_accuracy"]  # of randomized answers, not of numbers
+# With p, a function is of randomized answers and compares no numbers.
+MEASURES = [each for each in functions() if takes(each, "original") and not takes(each, "p")]
 GIVEN = {
     "conf": "conf=['x']",
     "key": "key='id'",
@@ -53,12 +42,12 @@ def call(measure: str, release: str) -> str:
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("mask", [*MASKS, "egadp_plain"])
-def test_a_view_of_every_mask_can_be_measured(con: duckdb.DuckDBPyConnection, mask: str) -> None:
-    more = MORE.get(mask, ", key='id'")
-    con.execute(f"CREATE VIEW \"The {mask} view\" AS SELECT * FROM {mask}('t', ['x']{more})")
-    con.execute(f'CREATE VIEW "over {mask}" AS SELECT id, s, x FROM "The {mask} view"')
-    found = con.execute(f"""FROM {call("unchanged_values", f'"over {mask}"')}""").fetchall()
+@pytest.mark.parametrize("mask", masks_of_conf(), ids=lambda mask: mask.name)
+def test_a_view_of_every_mask_can_be_measured(con: duckdb.DuckDBPyConnection, mask: Function) -> None:
+    given = f"'t', conf=['x'], key='id'{more(mask)}"
+    con.execute(f'CREATE VIEW "The {mask.name} view" AS SELECT * FROM {mask.name}({given})')
+    con.execute(f'CREATE VIEW "over {mask.name}" AS SELECT id, s, x FROM "The {mask.name} view"')
+    found = con.execute(f"""FROM {call("unchanged_values", f'"over {mask.name}"')}""").fetchall()
     name, unchanged, *_ = found[-1]
     assert name == "x"
     assert unchanged < 10  # of 200; a shuffle may leave some by chance

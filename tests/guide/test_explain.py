@@ -5,9 +5,11 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+from ppduck.call.guarantees import Promise
 from ppduck.call.numeric_mask import NumericMask
 from ppduck.call.registry import functions, masks
-from tests.registry_calls import masks_of_numbers, more, takes
+from ppduck.masks import nm_egadp
+from tests.registry_calls import masks_of_numbers, more, takes, usual_call
 
 pytestmark = pytest.mark.core
 
@@ -51,10 +53,23 @@ def test_promises_are_told_for_every_mask(customers: duckdb.DuckDBPyConnection, 
     rows = explained(customers, f"'{mask.name}', 'customers', conf=['x1']{own}, seed=1")
     guaranteed = [note for _, role, note in rows if role == "guaranteed"]
     lost = [note for _, role, note in rows if role == "not guaranteed"]
-    assert guaranteed == [str(each) for each in mask.keeps]
-    assert lost[: len(mask.loses)] == [str(each) for each in mask.loses]
+    call = usual_call(mask)
+    assert guaranteed == [str(each) for each in mask.kept(call)]
+    assert lost[: len(mask.lost(call))] == [str(each) for each in mask.lost(call)]
     assert any("seeded noise" in note for note in lost)
     assert any("rounding" in note for note in lost) == rounds
+
+
+@pytest.mark.parametrize("variant", [1, 4])
+def test_what_other_calls_promise_is_not_told(customers: duckdb.DuckDBPyConnection, variant: int) -> None:
+    rows = explained(customers, f"'nm_egadp_mask', 'customers', conf=['x1'], nonconf=['s1'], variant={variant}")
+    told = {note for _, role, note in rows if role == "guaranteed"}
+    assert {each.promise: str(each) in told for each in nm_egadp.MASK.keeps} == {
+        Promise.CURVES: True,
+        Promise.MOMENTS: variant == 1,
+        Promise.VALUES: variant == 4,
+        Promise.NO_GAIN: variant == 1,
+    }
 
 
 @pytest.mark.parametrize(

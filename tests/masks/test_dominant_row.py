@@ -9,26 +9,29 @@ import numpy as np
 import pytest
 
 from ppduck import PpduckWarning
+from ppduck.call.linear_mask import LinearMask
 from tests.laws import Matrix, insert, matrix, residuals
+from tests.registry_calls import masks_of_numbers, more, usual_call
 
 pytestmark = pytest.mark.core
 
 N, CONF = 1_000, ["x0", "x1", "x2"]
 SECRET = "'an example of a secret'"
-EXACT = {
-    "egadp_mask": "",
-    "ipso_mask": "",
-    "sufficiency_mask": ", alpha=0.5",
-    "kim_mask": ", level=0.1, corrected=true",
-    "nm_egadp_mask": "",
-}
-NOISE = {"noise_mask": ", level=0.1", "kim_mask": ", level=0.1"}
+LINEAR = {mask.name: mask for mask in masks_of_numbers() if isinstance(mask, LinearMask)}
+# What becomes of a row that dominates conf, all of it or each column, is told by each mask.
+REFUSING = [name for name, mask in LINEAR.items() if mask.weighs_x(usual_call(mask)) in ("all", "each")]
+WARNING = [name for name, mask in LINEAR.items() if mask.weighs_x(usual_call(mask)) == "warned"]
+UNCORRECTED = "kim_mask('t', conf={}, level=0.1, key='id')"  # whose example is of the corrected one
 MAKES_UP = "a single row makes up more than {} % of the variance of conf column "
 
 
-def call(mask: str, more: str = "", conf: list[str] = CONF) -> str:
-    nonconf = "" if mask in NOISE else "nonconf=['s'], "
-    return f"{mask}('t', conf={conf}, {nonconf}key='id'{more})"
+def call(mask: str, further: str = "", conf: list[str] = CONF) -> str:
+    nonconf = "nonconf=['s'], " if LINEAR[mask].reads_s else ""
+    return f"{mask}('t', conf={conf}, {nonconf}key='id'{further or more(LINEAR[mask])})"
+
+
+def plain(conf: list[str] = CONF) -> str:
+    return f"egadp_plain('t', {conf}, {SECRET}, 'id', ['s'])"
 
 
 def hundredfold(seed: int) -> Matrix:
@@ -90,11 +93,8 @@ def test_the_attack_finds_no_row_a_hundred_times_the_typical(con: duckdb.DuckDBP
     assert sum(found) <= 1
 
 
-@pytest.mark.parametrize("mask", [*EXACT, *NOISE, "egadp_plain"])
-def test_a_dominant_row_is_refused_and_its_value_not_told(con: duckdb.DuckDBPyConnection, mask: str) -> None:
-    masked = call(mask, (EXACT | NOISE).get(mask, ""))
-    if mask == "egadp_plain":
-        masked = f"egadp_plain('t', {CONF}, {SECRET}, 'id', ['s'])"
+@pytest.mark.parametrize("masked", [*map(call, REFUSING), UNCORRECTED.format(CONF), plain()])
+def test_a_dominant_row_is_refused_and_its_value_not_told(con: duckdb.DuckDBPyConnection, masked: str) -> None:
     values = hundredfold(1)
     release, why, _ = released(con, values, masked)
     assert release is None
@@ -113,8 +113,9 @@ def test_the_limits_are_shares_of_the_sum_of_squares(
 ) -> None:
     values = of_share(share)
     for masked in [
-        *(call(mask, more, ["x0"]) for mask, more in (EXACT | NOISE).items()),
-        f"egadp_plain('t', ['x0'], {SECRET}, 'id', ['s'])",
+        *(call(mask, conf=["x0"]) for mask in REFUSING),
+        UNCORRECTED.format(["x0"]),
+        plain(["x0"]),
     ]:
         release, why, warned = released(con, values, masked)
         assert (MAKES_UP.format(80) in why) == (release is None) == (verdict == "refused"), masked
@@ -142,13 +143,13 @@ def test_a_row_that_two_conf_columns_set_apart_together(con: duckdb.DuckDBPyConn
     values[7, 2] += 1
     for masked in (
         call("egadp_mask", conf=["x0", "x1"]),
-        f"egadp_plain('t', ['x0', 'x1'], {SECRET}, 'id', ['s'])",
+        plain(["x0", "x1"]),
     ):
         release, why, _ = released(con, values, masked)
         assert release is None, masked
         assert "row stands apart by" in why
         assert '"x0", "x1" taken together' in why
-    release, why, _ = released(con, values, call("noise_mask", ", level=0.1", conf=["x0", "x1"]))
+    release, why, _ = released(con, values, call("noise_mask", conf=["x0", "x1"]))
     assert release is not None, why  # noise of its own in each column covers their difference
 
 
@@ -212,14 +213,15 @@ def test_a_learnt_curve_does_not_raise_the_limit(con: duckdb.DuckDBPyConnection)
         assert any("a single row weighs more than all others by" in text for text in warned), mask
 
 
-@pytest.mark.parametrize("mask", [*EXACT, *NOISE, "gadp_mask"])
+@pytest.mark.parametrize("mask", [*REFUSING, *WARNING])
 def test_a_row_that_lacks_another_column_is_judged_too(con: duckdb.DuckDBPyConnection, mask: str) -> None:
     """It is in no moments: noise would show it to a thousandth, and be told by no limit."""
     values = hundredfold(4)
     insert(con, "t", ["s", *CONF], values)
     con.execute("UPDATE t SET x1 = NULL WHERE id = 7")
-    masked = call(mask, (EXACT | NOISE).get(mask, ""))
-    if mask in ("ipso_mask", "gadp_mask", "nm_egadp_mask"):  # these draw the row anew, whatever its values are
+    masked = call(mask)
+    # Which draw the row anew, whatever its values are, is what this test has to say: no registration tells it.
+    if mask in ("ipso_mask", "gadp_mask", "nm_egadp_mask"):
         rows = matrix(con, f"SELECT x0, x2 FROM {masked} ORDER BY id")
         others = np.delete(rows, 7, axis=0)
         assert (np.abs(rows[7] - others.mean(axis=0)) < 5 * others.std(axis=0)).all()

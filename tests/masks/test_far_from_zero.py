@@ -10,20 +10,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ppduck.call.linear_mask import LinearMask
+from ppduck.call.registry import Function
+from ppduck.masks import egadp_plain
 from tests.laws import Matrix, insert, matrix
+from tests.registry_calls import exact_masks, masks_of_numbers, more, takes
 
 pytestmark = pytest.mark.core
 
 FAR = "lies so far from 0 beside its spread"
-SECRET = "'an example of a secret'"
-MASKS = {
-    "egadp_mask": "egadp_mask('t', conf=['x'], nonconf=['s'], key='id')",
-    "ipso_mask": "ipso_mask('t', conf=['x'], nonconf=['s'], key='id')",
-    "sufficiency_mask": "sufficiency_mask('t', conf=['x'], alpha=0.5, nonconf=['s'], key='id')",
-    "kim_mask": "kim_mask('t', conf=['x'], level=0.1, corrected=true, key='id')",
-    "nm_egadp_mask": "nm_egadp_mask('t', conf=['x'], nonconf=['s'], key='id')",
-    "egadp_plain": f"egadp_plain('t', ['x'], {SECRET}, 'id', ['s'])",
-}
+
+
+def call(mask: Function) -> str:
+    nonconf = ", nonconf=['s']" if takes(mask, "nonconf") else ""
+    return f"{mask.name}('t', conf=['x'], key='id'{nonconf}{more(mask)})"
+
+
+MASKS = {mask.name: call(mask) for mask in (*exact_masks(), egadp_plain.MACRO)}
+OF_COLUMNS = {mask.name for mask in exact_masks() if not mask.reads_s}  # no covariance with others is kept
 
 
 def exact_moments(s: Matrix, x: Matrix) -> tuple[Fraction, Fraction, Fraction]:
@@ -74,7 +78,7 @@ def test_moments_to_1e_9_or_a_refusal(
             con.execute(query)
         return
     release = matrix(con, query)
-    of = [1, 1] if mask == "kim_mask" else [0, 1]  # which keeps no covariance with others
+    of = [1, 1] if mask in OF_COLUMNS else [0, 1]
     assert missed(values[:, of], release[:, of]) < 1e-9
 
 
@@ -91,7 +95,7 @@ def test_a_thousandth_at_a_billion_is_refused_and_an_offset_helps(con: duckdb.Du
     con.execute("UPDATE t SET x = x - 1e9")
     values = matrix(con, "SELECT s, x FROM t ORDER BY id")
     release = matrix(con, f"SELECT s, x FROM {MASKS[mask]} ORDER BY id")
-    of = [1, 1] if mask == "kim_mask" else [0, 1]
+    of = [1, 1] if mask in OF_COLUMNS else [0, 1]
     assert missed(values[:, of], release[:, of]) < 1e-9
 
 
@@ -108,12 +112,14 @@ def test_more_rows_average_the_rounding_out(con: duckdb.DuckDBPyConnection) -> N
         con.execute(f"FROM {MASKS['egadp_mask']}")
 
 
-@pytest.mark.parametrize("masked", ["gadp_mask('t', conf=['x'], nonconf=['s'], key='id')",
-                                    "noise_mask('t', conf=['x'], level=0.1, key='id')",
-                                    "shuffle_mask('t', conf=['x'], nonconf=['s'], key='id')"])  # fmt: skip
-def test_masks_that_promise_no_exact_moments_need_no_digits(con: duckdb.DuckDBPyConnection, masked: str) -> None:
+@pytest.mark.parametrize(
+    "mask",
+    [mask for mask in masks_of_numbers() if isinstance(mask, LinearMask) and mask.name not in MASKS],
+    ids=lambda mask: mask.name,
+)
+def test_masks_that_promise_no_exact_moments_need_no_digits(con: duckdb.DuckDBPyConnection, mask: LinearMask) -> None:
     con.execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS s, 1e9 + cos(i * 2.3) AS x FROM range(1000) r(i)")
-    assert len(con.execute(f"FROM {masked}").fetchall()) == 1_000
+    assert len(con.execute(f"FROM {call(mask)}").fetchall()) == 1_000
 
 
 @pytest.mark.parametrize(

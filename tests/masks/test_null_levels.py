@@ -5,10 +5,19 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+from ppduck.call.numeric_mask import NumericMask
+from ppduck.call.registry import Kind, functions
+from tests.registry_calls import exact_masks, masks_of_numbers, more, takes
+
 pytestmark = pytest.mark.core
 
-EXACT = {"egadp_mask": "", "ipso_mask": "", "sufficiency_mask": ", alpha=0.3", "nm_egadp_mask": ""}
-ADVISING = ["relationships", "recommend_mask", "security_index"]
+OF_NONCONF = [mask for mask in masks_of_numbers() if mask.reads_s]
+EXACT = [mask for mask in exact_masks() if mask.reads_s]
+NOT_EXACT = [mask for mask in OF_NONCONF if mask not in EXACT]
+# What looks at a table before it is masked.
+ADVISING = [
+    each.name for each in functions() if each.kind is Kind.MEASURE and takes(each, "nonconf") and takes(each, "on_null")
+]
 MEANS = "SELECT {0}, count(*), avg(x), avg(y) FROM {1} GROUP BY ALL ORDER BY ALL"
 
 
@@ -24,10 +33,13 @@ def gaps(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     return con
 
 
-@pytest.mark.parametrize(("mask", "more"), EXACT.items())
-def test_every_level_keeps_its_means_that_of_null_too(gaps: duckdb.DuckDBPyConnection, mask: str, more: str) -> None:
-    call = f"{mask}('gaps', conf=['x', 'y'], nonconf=['g', 'f', 's'], key='id', on_null='level'{more})"
-    gaps.execute(f"CREATE TABLE r AS FROM {call}")
+def level(mask: NumericMask) -> str:
+    return f"{mask.name}('gaps', conf=['x', 'y'], nonconf=['g', 'f', 's'], key='id', on_null='level'{more(mask)})"
+
+
+@pytest.mark.parametrize("mask", EXACT, ids=lambda mask: mask.name)
+def test_every_level_keeps_its_means_that_of_null_too(gaps: duckdb.DuckDBPyConnection, mask: NumericMask) -> None:
+    gaps.execute(f"CREATE TABLE r AS FROM {level(mask)}")
     assert gaps.execute("SELECT count(*) FROM r JOIN gaps USING (id) WHERE r.x = gaps.x").fetchall() == [(0,)]
     for column, levels in (("g", 4), ("f", 3)):
         before, after = (gaps.execute(MEANS.format(column, table)).fetchall() for table in ("gaps", "r"))
@@ -37,10 +49,9 @@ def test_every_level_keeps_its_means_that_of_null_too(gaps: duckdb.DuckDBPyConne
             assert other[2:] == pytest.approx(one[2:], rel=1e-11)
 
 
-@pytest.mark.parametrize("mask", ["gadp_mask", "cgadp_mask", "shuffle_mask"])
-def test_masks_that_promise_no_exact_means_take_it_too(gaps: duckdb.DuckDBPyConnection, mask: str) -> None:
-    call = f"{mask}('gaps', conf=['x', 'y'], nonconf=['g', 'f', 's'], key='id', on_null='level')"
-    gaps.execute(f"CREATE TABLE r AS FROM {call}")
+@pytest.mark.parametrize("mask", NOT_EXACT, ids=lambda mask: mask.name)
+def test_masks_that_promise_no_exact_means_take_it_too(gaps: duckdb.DuckDBPyConnection, mask: NumericMask) -> None:
+    gaps.execute(f"CREATE TABLE r AS FROM {level(mask)}")
     [(inside, outside)] = gaps.execute("SELECT avg(x) FILTER (g IS NULL), avg(x) FILTER (g = 'a') FROM r").fetchall()
     assert inside - outside > 5  # 9 to 12 in the original, 0 if NULL were nothing to the mask
 
@@ -97,10 +108,12 @@ def test_null_that_came_after_planning_is_refused(gaps: duckdb.DuckDBPyConnectio
     gaps.execute("ROLLBACK")
 
 
-@pytest.mark.parametrize("mask", ["egadp_mask", "shuffle_mask", "nm_egadp_mask"])
-def test_a_key_is_not_among_nonconf_unless_it_is_named_there(gaps: duckdb.DuckDBPyConnection, mask: str) -> None:
-    call = "SELECT id, x FROM {}('(SELECT id, s, x FROM gaps)', conf=['x'], key='ID'{}) ORDER BY id"
+@pytest.mark.parametrize("mask", OF_NONCONF, ids=lambda mask: mask.name)
+def test_a_key_is_not_among_nonconf_unless_it_is_named_there(
+    gaps: duckdb.DuckDBPyConnection, mask: NumericMask
+) -> None:
+    call = f"SELECT id, x FROM {mask.name}('(SELECT id, s, x FROM gaps)', conf=['x'], key='ID'{more(mask)}{{}}) ORDER BY id"
     unnamed, named, both = (
-        gaps.execute(call.format(mask, more)).fetchall() for more in ("", ", nonconf=['s']", ", nonconf=['s', 'id']")
+        gaps.execute(call.format(nonconf)).fetchall() for nonconf in ("", ", nonconf=['s']", ", nonconf=['s', 'id']")
     )
     assert unnamed == named != both

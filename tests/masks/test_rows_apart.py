@@ -11,13 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ppduck import PpduckWarning
+from ppduck.call.numeric_mask import NumericMask
 from tests.kernels.test_leverage import hat
 from tests.laws import insert, matrix
+from tests.registry_calls import masks_of_numbers, more
 
 pytestmark = pytest.mark.core
 
 APART = 'a single row stands apart in nonconf by "gross", "net" taken together'
-MASKS = ["egadp_mask", "ipso_mask", "gadp_mask", "sufficiency_mask", "nm_egadp_mask", "shuffle_mask", "cgadp_mask"]
 PAY = """
     CREATE TABLE pay AS SELECT i AS id, i % 2 AS half, sin(i * 1.1) * 100 AS gross, gross + if(i = 5, 100, 0) AS net,
                                cos(i * 5.5) AS age, 50 + 10 * cos(i * 2.3) AS x, sin(i * 7.7) AS y FROM range(1000) r(i)
@@ -30,11 +31,10 @@ def pay(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     return con
 
 
-@pytest.mark.parametrize("mask", MASKS)
-def test_the_only_row_in_which_two_columns_differ_is_refused(pay: duckdb.DuckDBPyConnection, mask: str) -> None:
-    more = ", alpha=0.5" if mask == "sufficiency_mask" else ""
-    masked = f"{mask}('pay', conf=['x'], nonconf=['age', 'gross', 'net'], key='id'{more})"
-    with pytest.raises(duckdb.InvalidInputException, match=f'{mask} on "pay": {APART}, so that'):
+@pytest.mark.parametrize("mask", [each for each in masks_of_numbers() if each.reads_s], ids=lambda mask: mask.name)
+def test_the_only_row_in_which_two_columns_differ_is_refused(pay: duckdb.DuckDBPyConnection, mask: NumericMask) -> None:
+    masked = f"{mask.name}('pay', conf=['x'], nonconf=['age', 'gross', 'net'], key='id'{more(mask)})"
+    with pytest.raises(duckdb.InvalidInputException, match=f'{mask.name} on "pay": {APART}, so that'):
         pay.execute(f"FROM {masked}")
 
 

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from ppduck.errors import PpduckWarning
+from ppduck.measures.recommend_mask import candidates
 from tests.masks.store import make
 
 
@@ -43,6 +44,17 @@ def test_the_mask_that_keeps_the_relation_is_recommended(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PpduckWarning)
             assert len(con.execute(row["statement"]).fetchall()) == 1000
+
+
+def test_masks_say_themselves_what_they_are_recommended_for() -> None:
+    told = [(each.mask.name, each.more, each.with_nonconf, each.among_conf) for each in candidates()]
+    assert told == [
+        ("egadp_mask", "", "linear", "linear"),
+        ("shuffle_mask", "", "monotonic", "monotonic"),
+        ("cgadp_mask", "", "monotonic", "monotonic"),
+        ("nm_egadp_mask", "variant=1", "non-monotonic", "linear"),
+        ("nm_egadp_mask", "variant=4", "non-monotonic", "linear"),
+    ]
 
 
 def test_a_release_that_would_tell_too_much_is_not_advised(con: duckdb.DuckDBPyConnection) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from ppduck.call.guarantees import Promise
 from ppduck.query import tree as sql
 from ppduck.stages.explain import columns, noise_key, promised
 from ppduck.stages.masking import Masking
@@ -26,6 +28,12 @@ def test_every_column_has_a_role(masking: Make) -> None:
     assert found["id"][1].startswith("named as key; released as it is")
 
 
+def test_a_mask_that_refuses_null_does_not_say_that_it_stays(masking: Make) -> None:
+    made = masking()
+    found = {name: note for name, _, note in columns(made.mask, made.roles, made.call, refuses_null=True)}
+    assert found["x"] == "replaced by its masked value, as DOUBLE"
+
+
 def test_values_that_are_swapped_or_rounded_are_told_so(masking: Make) -> None:
     assert "a value of the column, by chance its own" in told(masking("shuffle_mask"))["x"][1]
     assert "rounded to its type" in told(masking(conf=("n",), round=True))["n"][1]
@@ -33,11 +41,19 @@ def test_values_that_are_swapped_or_rounded_are_told_so(masking: Make) -> None:
 
 
 def test_promises_are_those_of_the_registration(masking: Make) -> None:
-    mask = masking().mask
-    assert promised(mask) == [
-        *((None, "guaranteed", each.sentence) for each in mask.keeps),
-        *((None, "not guaranteed", each.sentence) for each in mask.loses),
+    made = masking()
+    assert promised(made.mask, made.call) == [
+        *((None, "guaranteed", each.sentence) for each in made.mask.keeps),
+        *((None, "not guaranteed", each.sentence) for each in made.mask.loses),
     ]
+
+
+def test_what_holds_of_other_calls_only_is_not_promised(masking: Make) -> None:
+    made = masking("kim_mask", nonconf=(), level=0.1)
+    exact = next(each for each in made.mask.keeps if each.promise is Promise.SPREAD)
+    row = (None, "guaranteed", exact.sentence)
+    assert row not in promised(made.mask, made.call)
+    assert row in promised(made.mask, replace(made.call, corrected=True))  # type: ignore[call-arg]
 
 
 def test_the_key_is_counted_when_the_explanation_is_read(masking: Make) -> None:
