@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ppduck.call.registry import Result
 from ppduck.call.roles import Feature, numeric
 from ppduck.call.udf import Udf
@@ -32,6 +34,7 @@ from ppduck.pairs.one_to_one import (
 )
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.values import Array
 
 PAIRS, SHARED = "_pp_pairs", "_pp_shared_pairs"
 PIECE, HASH = "_pp_piece", "_pp_hash"
@@ -48,6 +51,16 @@ class PairSpec(MatchSpec):
     categories: list[str]
     features: list[str]
     pieces: list[str | None]
+
+    def rows(self, values: Array) -> Array:
+        """Rows of ``Pairs.value_names``, of a measure without inputs, from their values one row after the other."""
+        return values.reshape(-1, len(self.features) + 2 * len(self.columns))
+
+    def parts(self, rows: Array) -> tuple[Array, Array, Array]:
+        """Features, numbers before and numbers after of such rows."""
+        p, q = len(self.features), len(self.columns)
+        s, x, y = np.split(rows, [p, p + q], axis=1)
+        return s, x, y
 
 
 @frozen
