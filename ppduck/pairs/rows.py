@@ -29,11 +29,11 @@ from ppduck.pairs.one_to_one import (
     MatchSpec,
     OnlyIf,
     check,
-    key_hash,
     look_at_keys,
 )
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.stages.keys import told_apart
 from ppduck.values import Array
 
 PAIRS, SHARED = "_pp_pairs", "_pp_shared_pairs"
@@ -142,7 +142,13 @@ class Pairs:
         keys = [sql.column(name, ORIGINAL) for name in self.key_names]
         piece = sql.named(self._piece(), PIECE)
         carried = map(sql.column, [*self._carried(), *self._carried("_masked")])
-        columns = [*keys, *map(sql.column, names), *carried, piece, sql.named(key_hash(keys), HASH)]
+        columns = [
+            *keys,
+            *map(sql.column, names),
+            *carried,
+            piece,
+            sql.named(told_apart(keys), HASH),
+        ]
         return sql.query(columns, sides[0].using(sides[1], self.key_names))
 
     def _piece(self) -> sql.Expr:
