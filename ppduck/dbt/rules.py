@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ppduck.call import arguments, registry
+from ppduck.call import arguments as readers
+from ppduck.call import registry
 from ppduck.call.guarantees import Promise
 from ppduck.call.numeric_mask import NumericCall
 from ppduck.call.parameters import MisreadError
@@ -72,9 +73,11 @@ class Rule:
         return self.mask.promises(Promise.MOMENTS, call)
 
     def statement(self, source: str) -> str:
-        """The call as SQL; ``source`` is what tbl takes."""
-        told = "".join(f", {name} := {literal(value)}" for name, value in self.given.items())
-        return f"select * from {self.mask.name}({literal(source)}{told})"
+        """The call as SQL; ``source`` is what tbl takes.
+
+        Text and no tree: dbt shows it as the model's SQL, and it is what a user would write.
+        """
+        return f"select * from {self.mask.name}({literal(source)}{arguments(self.given)})"
 
     def check_columns(self, source: str, columns: Sequence[str]) -> None:
         """Refuses names that the source does not have, all in one message."""
@@ -108,7 +111,7 @@ def masks() -> dict[str, Function]:
 
 def roles_of(mask: Function) -> list[str]:
     """The parameters that take columns; sensitive takes one."""
-    return [p.name for p in mask.parameters if p.read is arguments.columns or p.name == "sensitive"]
+    return [p.name for p in mask.parameters if p.read is readers.columns or p.name == "sensitive"]
 
 
 def read_rule(
@@ -197,6 +200,11 @@ def _checked(faults: Faults, mask: Function, given: Mapping[str, Any]) -> dict[s
             )
     faults.raise_if_any()
     return result
+
+
+def arguments(given: Mapping[str, Any]) -> str:
+    """Arguments by their names, to stand behind the first of a call."""
+    return "".join(f", {name} := {literal(value)}" for name, value in given.items())
 
 
 def literal(value: Any) -> str:

@@ -8,6 +8,8 @@ import duckdb
 import pytest
 
 from ppduck.dbt.copies import copies
+from ppduck.query import tree as sql
+from ppduck.query.whole_names import qualified
 
 ROWS = 500
 
@@ -38,7 +40,8 @@ def found(
     statement = copies(("o", masked), (types(con, "o"), types(con, masked)), conf, key or ["id"])
     if statement is None:
         return {}
-    rows = con.execute(f'SELECT rule, at_most, "value", meaning FROM ({statement})').fetchall()
+    written = qualified(sql.render(statement))
+    rows = con.execute(f'SELECT rule, at_most, "value", meaning FROM {written}').fetchall()
     assert all(value > limit for _, limit, value, _ in rows)
     return {rule: value for rule, _, value, _ in rows}
 
