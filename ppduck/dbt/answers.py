@@ -19,12 +19,12 @@ from ppduck.catalogue.functions import sees_function
 from ppduck.dbt.copies import copies
 from ppduck.dbt.project import Project, has_rule, name_of, rule_of, rules_of
 from ppduck.dbt.requests import CheckRequest, MaskRequest, Names, ReleaseRequest
-from ppduck.dbt.rules import Rule, arguments, literal
+from ppduck.dbt.rules import Rule, literal
 from ppduck.errors import Faults, PpduckError, quoted
 from ppduck.gate import release_check
 from ppduck.measures import moments_check
 from ppduck.query import tree as sql
-from ppduck.query.whole_names import foreign, qualified, systems
+from ppduck.query.whole_names import qualified, systems, theirs
 from ppduck.values import folded
 
 FUNCTION = "ppduck_dbt"
@@ -180,8 +180,8 @@ def _wants_moments(given: bool | None, rule: Rule | None) -> bool:
 
 def _asked(function: str, tables: tuple[str, str], given: Mapping[str, Any]) -> sql.Rows:
     """What a function of ppduck gives. Its arguments are as a user writes them: it reads their text."""
-    told = ", ".join(map(literal, tables)) + arguments(given)
-    return sql.rows_of(function, sql.raw(foreign(told)))
+    named = (sql.argument(name, theirs(literal(value))) for name, value in given.items())
+    return sql.rows_of(function, *map(sql.text, tables), *named)
 
 
 def _failed_rules(tables: tuple[str, str], given: Mapping[str, Any]) -> sql.Expr:

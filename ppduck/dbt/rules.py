@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ppduck.call import arguments as readers
-from ppduck.call import registry
+from ppduck.call import arguments, registry
 from ppduck.call.guarantees import Promise
 from ppduck.call.numeric_mask import NumericCall
 from ppduck.call.parameters import MisreadError
@@ -77,7 +76,8 @@ class Rule:
 
         Text and no tree: dbt shows it as the model's SQL, and it is what a user would write.
         """
-        return f"select * from {self.mask.name}({literal(source)}{arguments(self.given)})"
+        told = "".join(f", {name} := {literal(value)}" for name, value in self.given.items())
+        return f"select * from {self.mask.name}({literal(source)}{told})"
 
     def check_columns(self, source: str, columns: Sequence[str]) -> None:
         """Refuses names that the source does not have, all in one message."""
@@ -111,7 +111,7 @@ def masks() -> dict[str, Function]:
 
 def roles_of(mask: Function) -> list[str]:
     """The parameters that take columns; sensitive takes one."""
-    return [p.name for p in mask.parameters if p.read is readers.columns or p.name == "sensitive"]
+    return [p.name for p in mask.parameters if p.read is arguments.columns or p.name == "sensitive"]
 
 
 def read_rule(
@@ -200,11 +200,6 @@ def _checked(faults: Faults, mask: Function, given: Mapping[str, Any]) -> dict[s
             )
     faults.raise_if_any()
     return result
-
-
-def arguments(given: Mapping[str, Any]) -> str:
-    """Arguments by their names, to stand behind the first of a call."""
-    return "".join(f", {name} := {literal(value)}" for name, value in given.items())
 
 
 def literal(value: Any) -> str:

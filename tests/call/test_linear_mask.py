@@ -8,6 +8,7 @@ import pytest
 from ppduck.call.linear_mask import LinearMask, Request, Span, TermPlaces, flatten
 from ppduck.call.parameters import Call
 from ppduck.kernels.linear import LinearForm
+from ppduck.query import tree as sql
 
 FORM = LinearForm(
     np.array([1.0, 2.0]),
@@ -29,7 +30,7 @@ def test_a_form_column_by_column(reads_x: Span, reads_v: Span, expected: list[fl
     mask = LinearMask(
         "m",
         Call,
-        lambda catalog, call: "",
+        lambda catalog, call: sql.null(),
         "",
         "",
         solve=lambda blocks, request: FORM,
@@ -44,7 +45,7 @@ def test_outputs_go_round_the_columns_and_keep_to_their_own() -> None:
     mask = LinearMask(
         "m",
         Call,
-        lambda catalog, call: "",
+        lambda catalog, call: sql.null(),
         "",
         "",
         solve=lambda blocks, request: FORM,
