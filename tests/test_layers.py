@@ -47,6 +47,18 @@ ASKS_CATALOGUE = {
     "shell/names.py": "completes the names that its own connection knows",
     "shell/dots.py": "lists the tables of its own connection as they are",
 }
+# Who writes SQL as text into a tree, and why.
+RAW = {
+    "catalogue/hash_function.py": "literals of every type that is hashed, as a user would write them",
+    "designs/drawing.py": "up to 40,000 thresholds, a tree of which takes longer to plan than the statement to run",
+    "estimators/question_table.py": "the numbers of a matrix, likewise",
+    "measures/interval_disclosure.py": "a count for each width of each column, likewise",
+    "query/aggregates.py": "sums of products of all pairs of columns, likewise",
+    "query/normals.py": "a rational function of so many terms, made once for all plans",
+    "query/tree.py": "types, of which a plan has hundreds; a recursion of one row, which has no builder",
+    "query/whole_names.py": "what the user wrote means what it means to the user",
+}
+MOST_BY_PLACE = 8  # arguments of a call; more are given by their names
 # Who has no test file of the same name, and where or why not it is tested.
 TESTED_ELSEWHERE = {
     "catalogue/reader.py": "a protocol, which does nothing",
@@ -183,6 +195,18 @@ def _calls(path: Path, names: set[str]) -> Iterator[str]:
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if called in names:
                 yield called
+
+
+def test_who_writes_sql_as_text() -> None:
+    users = {place(path) for path in MODULES.values() if any(_calls(path, {"raw"}))}
+    assert users == set(RAW)
+
+
+def test_no_call_has_more_arguments_than_can_be_told_apart() -> None:
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                assert len(node.args) <= MOST_BY_PLACE, f"{place(path)}:{node.lineno}: name the arguments"
 
 
 def test_who_asks_duckdbs_catalogue() -> None:

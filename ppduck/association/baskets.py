@@ -217,7 +217,7 @@ def before_randomization(spec: RulesSpec, baskets: Baskets) -> Baskets:
     return Baskets(baskets.present, baskets.counts, [np.linalg.inv(matrix) for matrix in matrices])
 
 
-def rules_of(spec: RulesSpec, baskets: Baskets, by: By = "estimate") -> list[Rule]:
+def rules_of(spec: RulesSpec, baskets: Baskets, by: By) -> list[Rule]:
     try:
         return find_rules(baskets, spec.limits, by)
     except TooManyError as error:

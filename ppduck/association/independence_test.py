@@ -108,7 +108,7 @@ def plan(catalog: Catalog, call: IndependenceTestCall) -> sql.Expr:
 
 
 def solve(spec: IndependenceSpec, told: CellCounts) -> dict[str, Any]:
-    found = cells.table_of(spec, told)
+    found = cells.table_of(spec, told, "population")
     sizes = found.counts.shape
     for column, size in zip(spec.columns[:2], sizes, strict=False):
         if size < 2:

@@ -116,7 +116,7 @@ def _cells_of(counted: Cells) -> sql.Expr:
 
 
 def solve(spec: LoglinearFitSpec, told: CellCounts) -> dict[str, Any]:
-    fitter = Fitter(spec, cells.table_of(spec, told))
+    fitter = Fitter(spec, cells.table_of(spec, told, "population"))
     fitted = fitter.fit(spec.model)
     observed = fitter.table
     scale = np.sqrt(np.maximum(fitted.fitted, 0))

@@ -99,7 +99,7 @@ def plan(catalog: Catalog, call: LoglinearModelsCall) -> sql.Expr:
 
 
 def solve(spec: LoglinearModelsSpec, told: CellCounts) -> list[dict[str, Any]]:
-    fitter = Fitter(spec, cells.table_of(spec, told))
+    fitter = Fitter(spec, cells.table_of(spec, told, "population"))
     columns = len(spec.columns)
     if spec.search == "all":
         every = loglinear.all_models(columns)

@@ -99,7 +99,9 @@ def solve(spec: RrAssociationSpec, told: CellCounts) -> list[dict[str, Any]]:
     rows = []
     for name, measure in association.measures_for(estimate.shape).items():
         value = association.value(measure, estimate, found.n)
-        error = measure_error(name, measure, found, estimate, covariance, spec.confidence)
+        error = measure_error(
+            name, measure, found, estimate, level=spec.confidence, covariance=covariance
+        )
         naive = association.value(measure, found.observed, found.n)
         within = ranges(name, unbiased[None], spread[None], found.n, reach, fewest)
         # An estimate at the border, or too high near independence, belongs to its range.
@@ -132,10 +134,17 @@ def _without_rounding(table: Array) -> Array:
 
 
 def measure_error(
-    name: str, measure: association.Measure, found: Reconstruction, estimate: Array,
-    covariance: Array | None = None, level: float = 0.95,
-) -> float:  # fmt: skip
-    """The delta method's standard error of a measure at an estimate; NaN where it has none."""
+    name: str,
+    measure: association.Measure,
+    found: Reconstruction,
+    estimate: Array,
+    *,
+    level: float,
+    covariance: Array | None = None,
+) -> float:
+    """The delta method's standard error of a measure at an estimate; NaN where it has none, as independence is not
+    rejected at this ``level`` of confidence.
+    """
     slope = association.gradient(measure, estimate, found.n)
     if not np.all(np.isfinite(slope)) or (
         name in _FLAT_AT_INDEPENDENCE and not _rejects_independence(found, level)

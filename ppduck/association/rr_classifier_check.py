@@ -95,7 +95,7 @@ def plan(catalog: Catalog, call: RrClassifierCheckCall) -> sql.Expr:
 
 
 def solve(spec: ClassifierSpec, told: NamedCells) -> list[dict[str, Any]]:
-    found = cells.table_of(spec, told)
+    found = cells.table_of(spec, told, "population")
     names = [column.name for column in spec.columns]
     tables = [found.observed]
     if spec.randomized and spec.knows_design:

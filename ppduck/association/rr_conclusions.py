@@ -20,7 +20,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ppduck.association.rr_association import known, measure_error, refuse_single_levels
+from ppduck.association.rr_association import (
+    RrAssociationCall,
+    known,
+    measure_error,
+    refuse_single_levels,
+)
 from ppduck.call import arguments
 from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.registry import Function, Kind, Result, register
@@ -154,12 +159,14 @@ def plan(catalog: Catalog, call: RrConclusionsCall) -> sql.Expr:
 
 
 def solve(spec: RrConclusionsSpec, told: CellCounts) -> list[dict[str, Any]]:
-    found = cells.table_of(spec, told)
+    found = cells.table_of(spec, told, "population")
     refuse_single_levels(spec, found)
     laws, rows = laws_of(found.counts.shape), []
     for name, measure in association.measures_for(found.counts.shape).items():
         value = association.value(measure, found.observed, found.n)
-        error = measure_error(name, measure, found, found.observed)
+        error = measure_error(
+            name, measure, found, found.observed, level=RrAssociationCall.confidence
+        )
         said = _said(name, value, laws.get(name), spec.randomized)
         rows.append({"measure": name, "value": known(value), "std_error": known(error), **said})
     return [*rows, _test(found.counts)]

@@ -104,7 +104,7 @@ def plan(catalog: Catalog, call: RrRulesAccuracyCall) -> sql.Expr:
 
 def solve(spec: RrRulesAccuracySpec, told: BothPatterns) -> list[dict[str, Any]]:
     original = baskets.read(spec, spec.original, told.original)
-    actual = _reached(baskets.rules_of(spec, original), spec.limits, "estimate")
+    actual = _reached(baskets.rules_of(spec, original, "estimate"), spec.limits, "estimate")
     if not actual:
         raise Faults(NAME, spec.original).refuse(
             f"no rule of {quoted(spec.original)} reaches min_support and min_confidence; lower them."

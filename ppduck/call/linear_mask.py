@@ -6,9 +6,9 @@ the moments of [S, X, V]; ``ppduck.stages`` writes the statement around it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from ppduck.errors import Faults, PpduckError
 from ppduck.frozen import frozen
 from ppduck.kernels.linear import Blocks, LinearForm, independent
 from ppduck.notes import Note
-from ppduck.values import Array
+from ppduck.values import Array, Moments
 
+AnyTerm = TypeVar("AnyTerm")
 Span = Literal["none", "own", "all"]
 Weighing = Literal["none", "warned", "each", "all"]
 
@@ -54,9 +55,9 @@ class Request:
     places: TermPlaces
     # the features that are numbers and not levels, and conf
     measured: list[str] = field(default_factory=list)
-    # sums of products of ranks, for the masks that work on ranks
-    ranks: Array = field(default_factory=_nothing)
-    # some rows of the form's terms, one after the other
+    # moments of the ranks of [S, X], for the masks that work on ranks
+    ranks: Moments | None = None
+    # some rows of [S, X, V], for the masks that look at them one by one
     sample: Array = field(default_factory=_nothing)
     heavy: frozenset[int] = frozenset()  # terms of S of which a single row makes up much
     query: int = 0  # the number of the query, of which the same is said only once
@@ -102,14 +103,27 @@ class LinearMask(NumericMask):
     # terms of [S, X] together.
     weighs_x: Callable[[Any], Weighing] = lambda call: "all"
 
+    def terms(
+        self, output: int, s: Sequence[AnyTerm], x: Sequence[AnyTerm], v: Sequence[AnyTerm]
+    ) -> list[AnyTerm]:
+        """Of all terms those that an output of the form has, in their order: of values as of their coefficients.
+
+        nm_egadp_mask has two outputs for each conf column: Y of all columns, and behind these E(X|S) of all of them. So
+        the columns are gone round twice, and an output's own term is that of its column.
+        """
+        own = output % len(x)
+        spans = {"none": slice(0), "own": slice(own, own + 1), "all": slice(None)}
+        return [*s, *x[spans[self.reads_x]], *v[spans[self.reads_v]]]
+
+    def size(self, p: int, q: int) -> int:
+        """How many coefficients an output has, its intercept among them."""
+        return 1 + len(self.terms(0, range(p), range(q), range(q)))
+
 
 def flatten(mask: LinearMask, form: LinearForm) -> list[float]:
-    """A form as the list that the projection reads: for each masked column its terms in order."""
+    """A form as the list that the projection reads: for each output its intercept, then its terms."""
     result: list[float] = []
-    for j, intercept in enumerate(form.intercept):
-        result.append(float(intercept))
-        result += form.on_s[:, j].tolist()
-        for span, block in ((mask.reads_x, form.on_x), (mask.reads_v, form.on_v)):
-            own = j % len(block)  # a form may go round its columns more than once
-            result += {"none": [], "own": [float(block[own, j])], "all": block[:, j].tolist()}[span]
+    for j, intercept in enumerate(form.intercept.tolist()):
+        s, x, v = (block[:, j].tolist() for block in (form.on_s, form.on_x, form.on_v))
+        result += [intercept, *mask.terms(j, s, x, v)]
     return result

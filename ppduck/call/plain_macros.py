@@ -11,10 +11,13 @@ from collections.abc import Collection
 from functools import cache
 from importlib import resources
 
+from sqlglot import exp
+
 from ppduck.call.guarantees import Guarantee, Loss
 from ppduck.call.parameters import Call
 from ppduck.call.registry import Explain, Kind, PlainMacro, Result, register
-from ppduck.query.whole_names import foreign, qualified_within, systems
+from ppduck.query import tree as sql
+from ppduck.query.whole_names import qualified_within, systems, theirs
 
 _WORD = re.compile(r"\w+")
 _CREATE = re.compile(
@@ -81,11 +84,9 @@ def plain_macro(
 ) -> PlainMacro:
     """Registers a macro of the file; loading it is the extension's work."""
 
-    def plan(catalog: object, given: dict[str, str]) -> str:
-        arguments = ", ".join(
-            f"{parameter} := {foreign(text)}" for parameter, text in given.items()
-        )
-        return f"FROM {own_name(name)}({arguments})"
+    def plan(catalog: object, given: dict[str, str]) -> sql.Expr:
+        told = (sql.argument(parameter, theirs(text)) for parameter, text in given.items())
+        return sql.query([exp.Star()], sql.rows_of(own_name(name), *told))
 
     macro = PlainMacro(
         name, takes, plan, summary, reference,

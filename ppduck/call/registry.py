@@ -61,7 +61,7 @@ class Function:
 
     name: str
     takes: type[Call] | Callable[[], tuple[Parameter, ...]]  # of mask_explain, what all masks take
-    plan: Callable[[Catalog, Any], str | sql.Expr | Stages]
+    plan: Callable[[Catalog, Any], sql.Expr | Stages]
     summary: str
     reference: str
     kind: Kind = field(default=Kind.MEASURE, kw_only=True)

@@ -29,7 +29,7 @@ class Feature:
     level: str | None = None  # of a category; NULL, where it is one, is called so
 
 
-@frozen
+@frozen(kw_only=True)
 class Roles:
     """The columns of one masking call by what they do."""
 
@@ -144,15 +144,15 @@ def assign(
             left_out = catalog.many_valued(source, categories, FEW_LEVELS, MANY_LEVELS)
     faults.raise_if_any()
     return Roles(
-        source,
-        tuple(conf),
-        tuple(features),
-        levels,
-        tuple(column.name for column in strata),
-        tuple(column.name for column in key),
-        tuple(column.name for column in drop),
-        null_levels,
-        tuple(left_out),
+        source=source,
+        conf=tuple(conf),
+        features=tuple(features),
+        levels=levels,
+        strata=tuple(column.name for column in strata),
+        key=tuple(column.name for column in key),
+        drop=tuple(column.name for column in drop),
+        null_levels=null_levels,
+        left_out=tuple(left_out),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -17,17 +17,18 @@ from sqlglot.errors import SqlglotError
 
 from ppduck.catalogue.functions import sees_function
 from ppduck.dbt.copies import copies
-from ppduck.dbt.project import Project, has_rule, rule_of, rules_of
+from ppduck.dbt.project import Project, has_rule, name_of, rule_of, rules_of
+from ppduck.dbt.requests import CheckRequest, MaskRequest, Names, ReleaseRequest
 from ppduck.dbt.rules import Rule, literal
 from ppduck.errors import Faults, PpduckError, quoted
 from ppduck.gate import release_check
 from ppduck.measures import moments_check
 from ppduck.query import tree as sql
+from ppduck.query.whole_names import qualified, systems, theirs
 from ppduck.values import folded
 
 FUNCTION = "ppduck_dbt"
 TOLERANCE = 1e-9
-Request = Mapping[str, Any]
 _FILE = re.compile(r"[^\s;()\"]+(/[^\s;()\"]+|\.(csv|json|parquet)(\.gz|\.zst)?)", re.IGNORECASE)
 _PLAIN_NAMES = re.compile(r'"[a-z_][a-z0-9_]*"(\."[a-z_][a-z0-9_]*")*')
 
@@ -40,97 +41,92 @@ def register(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def answer(task: str, request: str) -> str:
-    tasks = {"mask": _mask, "check": _check, "release": _release}
+    tasks: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+        "mask": lambda given: _mask(MaskRequest.read(given)),
+        "check": lambda given: _check(CheckRequest.read(given)),
+        "release": lambda given: _release(ReleaseRequest.read(given)),
+    }
     try:
         return json.dumps(tasks[task](json.loads(request)))
     except PpduckError as error:
         return json.dumps({"error": str(error)})
 
 
-def _mask(request: Request) -> dict[str, Any]:
+def _mask(request: MaskRequest) -> dict[str, Any]:
     """The masking statement of a model over a source, whose columns are given once it is there."""
-    node, source = request["node"], request["source"]
-    faults = Faults(f"ppduck rule of model {quoted(node['name'])}")
-    if node.get("resource_type") == "unit_test":
+    source = request.source
+    faults = Faults(f"ppduck rule of model {quoted(name_of(request.node))}")
+    if request.is_unit_test:
         raise faults.refuse(
             "masks cannot be unit-tested: what they give depends on the whole table and on the secret. Test the masked "
             "model by data tests such as ppduck_release, and other models with it as their given input."
         )
-    if source["is_cte"]:
+    if source.is_cte:
         raise faults.refuse(
-            f"its source {quoted(source['name'])} is ephemeral and cannot be masked; materialize it as a view or table."
+            f"its source {quoted(source.name)} is ephemeral and cannot be masked; materialize it as a view or table."
         )
-    rule = rule_of(node, request["call"])
-    if source["columns"]:
-        rule.check_columns(source["name"], source["columns"])
+    rule = rule_of(request.node, request.call)
+    if source.columns:
+        rule.check_columns(source.name, source.columns)
     return {
-        "sql": rule.statement(_as_table(source["table"])),
-        "empty": _all_but(rule.roles.get("drop", [])),
+        "sql": rule.statement(_as_table(source.table)),
+        "empty": sql.render(sql.query([_all_but(rule.roles.get("drop", []))])),
     }
 
 
-def _all_but(dropped: Sequence[str]) -> str:
-    names = ", ".join(sql.render(sql.name(name)) for name in dropped)
-    return f"select * exclude ({names})" if dropped else "select *"
+def _all_but(dropped: Sequence[str]) -> sql.Expr:
+    return exp.Star(except_=[*map(sql.name, dropped)]) if dropped else exp.Star()
 
 
-def _check(request: Request) -> dict[str, Any]:
+def _check(request: CheckRequest) -> dict[str, Any]:
     """Whether the rules of the selected models can be carried out, before the first model is built."""
-    project = Project(request["nodes"])
-    faults = project.faults(request["selected"])
+    project = Project(request.nodes)
+    faults = project.faults(request.selected)
     return (
-        {"error": "\n".join(faults)}
-        if faults
-        else {"warnings": project.warnings(request["selected"])}
+        {"error": "\n".join(faults)} if faults else {"warnings": project.warnings(request.selected)}
     )
 
 
-def _release(request: Request) -> dict[str, Any]:
+def _release(request: ReleaseRequest) -> dict[str, Any]:
     """The statement whose rows are the rules that a release fails. What is not given is that of the model's rule.
 
     Where the columns of both tables are given, columns that repeat confidential ones are looked for too, and the
     moments are of those columns only that the release still has.
     """
-    node, given = request["node"], request["given"]
-    faults = Faults(f"ppduck_release on {quoted(node['name'])}")
+    node, given = request.node, request.given
+    faults = Faults(f"ppduck_release on {quoted(name_of(node))}")
     rules = rules_of(node) if has_rule(node) else []
     rule = rules[0] if len(rules) == 1 else None
-    made_of = Project(request["made_of"])
-    sources = made_of.sources(node)
-    only = made_of.nodes[sources[0]].get("relation_name") if len(sources) == 1 else None
-    original = str(given["original"] or only or "")
+    original = given.original or Project(request.made_of).only_source(node)
     if not original:
         faults.add(
             "parameter 'original' is missing: the table before masking, such as ref('stg_customers')."
         )
-    conf = given["conf"] or (rule.conf if rule else None)
-    key = given["key"] or (rule.roles.get("key") if rule else None)
+    conf = given.conf or (rule.conf if rule else None)
+    key = given.key or (rule.roles.get("key") if rule else None)
     for name, value in (("conf", conf), ("key", key)):
         if not value:
             faults.add(f"parameter {name!r} is missing, and {_why_unknown(rules, name)}.")
     faults.raise_if_any()
-    nonconf = (
-        given["nonconf"]
-        if given["nonconf"] is not None
-        else (rule.roles.get("nonconf") if rule else None)
-    )
-    asked = {"conf": conf, "nonconf": nonconf, "key": key, "limits": given["limits"]}
-    told = "".join(
-        f", {name} := {literal(value)}" for name, value in asked.items() if value is not None
-    )
-    both = _as_table(original), _as_table(request["masked"])
-    tables = ", ".join(map(literal, both))
-    statement = f'select rule, at_most, "value", meaning\nfrom {release_check.NAME}({tables}{told})\nwhere not passed'
-    if _wants_moments(given["moments"], rule):
-        tolerance = TOLERANCE if given["tolerance"] is None else given["tolerance"]
-        statement += f"\nunion all\n{_lost_moments(tables, _compared(request, conf, nonconf), key, float(tolerance))}"
+    assert original
+    assert conf
+    assert key
+    nonconf = given.nonconf
+    if nonconf is None and rule is not None:
+        nonconf = rule.roles.get("nonconf")
+    both = _as_table(original), _as_table(request.masked)
+    asked = {"conf": conf, "nonconf": nonconf, "key": key, "limits": given.limits}
+    found = [_failed_rules(both, {name: v for name, v in asked.items() if v is not None})]
+    if _wants_moments(given.moments, rule):
+        named = _compared(request, conf, nonconf)
+        columns = {"key": key} if named is None else {"conf": named}
+        tolerance = TOLERANCE if given.tolerance is None else float(given.tolerance)
+        found.append(_lost_moments(both, columns, tolerance))
     readable = (_in_from(both[0]), _in_from(both[1]))
-    copied = (
-        copies(readable, request["columns"], _names(conf), _names(key))
-        if request.get("columns")
-        else None
-    )
-    return {"sql": statement + (f"\nunion all\n{copied}" if copied else ""), "tables": readable}
+    if request.columns:
+        copied = copies(readable, request.columns, _names(conf), _names(key))
+        found += [] if copied is None else [copied]
+    return {"sql": _written(sql.union_all(found)), "tables": readable}
 
 
 def _why_unknown(rules: Sequence[Rule], name: str) -> str:
@@ -146,16 +142,16 @@ def _in_from(table: str) -> str:
     return sql.render(sql.name(table)) if _FILE.fullmatch(table) else table
 
 
-def _names(given: Any) -> list[str]:
+def _names(given: Names) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _compared(request: Request, conf: Any, nonconf: Any) -> list[str] | None:
+def _compared(request: ReleaseRequest, conf: Names, nonconf: Names | None) -> list[str] | None:
     """The columns whose moments are compared; None for all that both tables have."""
     if nonconf is None:
         return None
     named = [*_names(conf), *_names(nonconf)]
-    there = {folded(name) for name in request["columns"][1]} if request.get("columns") else None
+    there = {folded(name) for name in request.columns[1]} if request.columns else None
     return [
         name for name in named if there is None or folded(name) in there or name in _names(conf)
     ]
@@ -182,19 +178,44 @@ def _wants_moments(given: bool | None, rule: Rule | None) -> bool:
     return bool(given) if given is not None else rule is not None and rule.keeps_moments
 
 
-def _lost_moments(tables: str, named: Sequence[str] | None, key: Any, tolerance: float) -> str:
-    columns = f", conf := {literal(named)}" if named is not None else f", key := {literal(key)}"
+def _asked(function: str, tables: tuple[str, str], given: Mapping[str, Any]) -> sql.Rows:
+    """What a function of ppduck gives. Its arguments are as a user writes them: it reads their text."""
+    named = (sql.argument(name, theirs(literal(value))) for name, value in given.items())
+    return sql.rows_of(function, *map(sql.text, tables), *named)
+
+
+def _failed_rules(tables: tuple[str, str], given: Mapping[str, Any]) -> sql.Expr:
+    columns = map(sql.column, ("rule", "at_most", "value", "meaning"))
+    rows = _asked(release_check.NAME, tables, given)
+    return sql.query([*columns], rows, where=sql.column("passed").not_())
+
+
+def _lost_moments(tables: tuple[str, str], given: Mapping[str, Any], tolerance: float) -> sql.Expr:
     rows, moment = (
-        literal(f"{what} (moments_check)")
+        sql.text(f"{what} (moments_check)")
         for what in (
             "rows that the release has more or fewer than the original",
             "moment that the mask promises to keep, as a difference in standard deviations",
         )
     )
-    meaning = f"case when statistic = 'count' then {rows} else {moment} end"
-    return (
-        "select concat_ws(' ', 'moments:', statistic, column_a, column_b), "
-        f"{tolerance!r}::double, abs(difference), {meaning}\n"
-        f"from {moments_check.NAME}({tables}{columns})\n"
-        f"where not coalesce(abs(difference) <= {tolerance!r}, false)"
-    )
+    statistic, difference = sql.column("statistic"), sql.call("abs", sql.column("difference"))
+    said = map(sql.column, ("statistic", "column_a", "column_b"))
+    columns = [
+        sql.call("concat_ws", sql.text(" "), sql.text("moments:"), *said),
+        sql.double(sql.number(tolerance)),
+        difference,
+        sql.cases((statistic.eq(sql.text("count")), rows), otherwise=moment),
+    ]
+    kept = sql.call("coalesce", difference.copy() <= sql.number(tolerance), exp.false())
+    asked = _asked(moments_check.NAME, tables, given)
+    return sql.query(columns, asked, where=exp.Not(this=kept))
+
+
+def _written(statement: sql.Expr) -> str:
+    """As text in which every function has its whole name: a project may have macros of the same ones."""
+
+    def home(name: str) -> str:
+        taught = name in (release_check.NAME, moments_check.NAME)
+        return f"temp.main.{name}" if taught else systems(name)
+
+    return qualified(sql.render(statement), home)

@@ -12,7 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from sqlglot import exp
+
+from ppduck.dbt.requests import Types
+from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.query.whole_names import foreign
 from ppduck.values import folded
 
 RANKED = 0.99
@@ -21,12 +26,13 @@ EQUAL, EQUAL_IF_FEW = (0.05, 0.9)
 RARE = 0.01
 FEWEST = 10  # rows: ranks of fewer agree by chance
 _NUMBER = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*)", re.IGNORECASE)
-Types = Mapping[str, str]  # of columns by name
+PAIRS, ORDER = "_pp_pairs", "_pp_order"
+SLACK = 1e-9
 
 
 def copies(
     tables: tuple[str, str], columns: tuple[Types, Types], conf: Sequence[str], key: Sequence[str]
-) -> str | None:
+) -> sql.Expr | None:
     """The statement whose rows are the copies in (original, masked); None where nothing can be one."""
     original, masked = (
         {folded(name): (name, type_) for name, type_ in side.items()} for side in columns
@@ -39,21 +45,20 @@ def copies(
     arms = list(_arms(original, masked, secret, others))
     if not arms:
         return None
-    on = " and ".join(f"o.{_name(name)} = m.{_name(name)}" for name in key)
-    told = [f"hash({', '.join(f'o.{_name(name)}' for name in key)}) as _pp_order"]
-    told += [
-        f"o.{_name(original[folded(name)][0])} as {_name('_pp_o_' + folded(name))}"
-        for name in secret
-    ]
-    told += [
-        f"o.{_name(original[name][0])} as {_name('_pp_o_' + name)}"
-        for name in others
-        if name in original
-    ]
-    wanted = [*others, *(folded(name) for name in secret if folded(name) in masked)]
-    told += [f"m.{_name(masked[name][0])} as {_name('_pp_m_' + name)}" for name in wanted]
-    pairs = f"select {', '.join(told)}\nfrom {tables[0]} as o join {tables[1]} as m on {on}"
-    return f"(with _pp_pairs as materialized (\n{pairs}\n)\n" + "\nunion all\n".join(arms) + ")"
+    before = [*map(folded, secret), *(name for name in others if name in original)]
+    after = [*others, *(folded(name) for name in secret if folded(name) in masked)]
+    told = {ORDER: sql.call("hash", *(sql.column(name, "o") for name in key))}
+    told |= {f"_pp_o_{name}": sql.column(original[name][0], "o") for name in before}
+    told |= {f"_pp_m_{name}": sql.column(masked[name][0], "m") for name in after}
+    first, second = (
+        sql.source(foreign(table), alias) for table, alias in zip(tables, "om", strict=True)
+    )
+    on = sql.every([sql.equal(sql.column(name, "o"), sql.column(name, "m")) for name in key])
+    assert on is not None
+    statement = sql.Statement()
+    pairs = sql.query(sql.columns(told), first.join(second, on))
+    statement.step(PAIRS, pairs, materialized=True)
+    return sql.scalar(statement.query(sql.union_all(arms)))
 
 
 def _arms(
@@ -61,66 +66,94 @@ def _arms(
     masked: Mapping[str, tuple[str, str]],
     secret: Sequence[str],
     others: Sequence[str],
-) -> Iterator[str]:
+) -> Iterator[sql.Expr]:
     for name in others:
-        e = _name(f"_pp_m_{name}")
-        where = f"{e} is distinct from {_name(f'_pp_o_{name}')}" if name in original else "true"
+        e = sql.column(f"_pp_m_{name}")
+        before = sql.column(f"_pp_o_{name}")
+        where = exp.NullSafeNEQ(this=e, expression=before) if name in original else None
         for confidential in secret:
-            x = _name(f"_pp_o_{folded(confidential)}")
-            z = _name(f"_pp_m_{folded(confidential)}") if folded(confidential) in masked else "null"
-            types = masked[name][1], original[folded(confidential)][1]
-            yield _arm(masked[name][0], confidential, (e, x, z), types, where)
+            own = folded(confidential)
+            x = sql.column(f"_pp_o_{own}")
+            z = sql.column(f"_pp_m_{own}") if own in masked else sql.null()
+            types = masked[name][1], original[own][1]
+            told = f"copy: {masked[name][0]} repeats {confidential}"
+            compared = _compared((e.copy(), x, z), types, where.copy() if where else None)
+            yield _judged(told, compared)
 
 
-def _arm(
-    name: str, confidential: str, values: tuple[str, str, str], types: tuple[str, str], where: str
-) -> str:
-    """The row of one pair of columns, where there is one: e of the release, x confidential and z, x masked."""
+def _compared(
+    values: tuple[sql.Expr, sql.Expr, sql.Expr], types: tuple[str, str], where: sql.Expr | None
+) -> sql.Expr:
+    """e of the release, x confidential and z, x masked, in one type; the x of another row, and ranks."""
     e, x, z = values
-    if _NUMBER.fullmatch(types[1]) and types[0] == "VARCHAR":
-        e = f"try_cast({e} as double)"
-    common = (
-        "double" if all(map(_NUMBER.fullmatch, types)) or e.startswith("try_cast") else "varchar"
-    )
-    rule, equal, ranks = (
-        sql.render(sql.text(text))
-        for text in (
-            f"copy: {name} repeats {confidential}",
-            "share of its values that are the confidential ones of their rows, beyond chance",
-            "rank correlation with the confidential column, row by row",
-        )
-    )
-    compared = (
-        f"select e::{common} as e, x::{common} as x, z::{common} as z, "
-        f"lag(x::{common}) over (order by _pp_order) as other, "
-        "rank() over (order by e) as re, rank() over (order by x) as rx, rank() over (order by z) as rz\n"
-        f"from (select {e} as e, {x} as x, {z} as z, _pp_order from _pp_pairs where {where}) "
-        "where e is not null and x is not null"
-    )
-    figures = (
-        "select count(*)::double as n, count(*) filter (e = other) as met, count(*) filter (e = x) / n as a, "
-        "count(*) filter (z = x) / n as own_a, "
-        f"case when n >= {FEWEST} then {_strength('re')} end as r, {_strength('rz')} as own_r\nfrom ({compared})"
-    )
+    numbers = [_NUMBER.fullmatch(type_) is not None for type_ in types]
+    if types[0] == "VARCHAR" and numbers[1]:
+        e, numbers = sql.tried(e, "DOUBLE"), [True, True]
+    common = "DOUBLE" if all(numbers) else "VARCHAR"
+    own = {"e": e, "x": x, "z": z, ORDER: sql.column(ORDER)}
+    both = sql.derived(sql.query(sql.columns(own), sql.table(PAIRS), where=where), "_pp_both")
+    e, x, z, order = (sql.column(name, "_pp_both") for name in own)
+    told = {"e": e, "x": x, "z": z}
+    columns: dict[str, sql.Expr] = {name: sql.cast(each, common) for name, each in told.items()}
+    columns["other"] = sql.over(sql.call("lag", sql.cast(x.copy(), common)), order=[order])
+    columns |= {f"r{name}": sql.over(sql.call("rank"), order=[each]) for name, each in told.items()}
+    return sql.query(sql.columns(columns), both, where=sql.present([e, x]))
+
+
+def _judged(rule: str, compared: sql.Expr) -> sql.Expr:
+    """The row of one pair of columns, where there is one."""
+    e, x, z, other = map(sql.column, ("e", "x", "z", "other"))
+    n = sql.double(aggregates.rows())
+    counted = {
+        "n": n,
+        "met": sql.only(aggregates.rows(), e.eq(other)),
+        "a": sql.only(aggregates.rows(), e.eq(x)) / n,
+        "own_a": sql.only(aggregates.rows(), z.eq(x)) / n,
+        "r": sql.cases((n >= sql.number(FEWEST), _strength("re"))),
+        "own_r": _strength("rz"),
+    }
+    figures = sql.query(sql.columns(counted), sql.derived(compared, "_pp_compared"))
+    n, met, a, own_a, r, own_r = map(sql.column, counted)
     # Of n rows without a single hit, the share may still be 3/n.
-    rare = f"(met + 3) / (n + 3) < {RARE!r}"
-    judged = (
-        "select (a - met / n) / nullif(1 - met / n, 0) as kappa, r, greatest("
-        f"case when {rare} then {EQUAL!r} else {EQUAL_IF_FEW!r} end, (own_a - met / n) / nullif(1 - met / n, 0) + 1e-9"
-        f") as most, greatest({RANKED!r}, own_r + 1e-9) as most_r\nfrom ({figures}) where n > 0"
-    )
-    return (
-        f"select {rule} as rule, case when kappa > most then most else most_r end::double as at_most, "
-        f'case when kappa > most then kappa else r end::double as "value", '
-        f"case when kappa > most then {equal} else {ranks} end as meaning\n"
-        f"from ({judged}) where coalesce(kappa > most, false) or coalesce(r > most_r, false)"
+    rare = (met + 3) / (n + 3) < sql.number(RARE)
+    equal = sql.cases((rare, sql.number(EQUAL)), otherwise=sql.number(EQUAL_IF_FEW))
+    limits = {
+        "kappa": _beyond_chance(a, met / n),
+        "r": r,
+        "most": sql.call("greatest", equal, _beyond_chance(own_a, met / n) + sql.number(SLACK)),
+        "most_r": sql.call("greatest", sql.number(RANKED), own_r + sql.number(SLACK)),
+    }
+    rows = sql.query(sql.columns(limits), sql.derived(figures, "_pp_figures"), where=n > 0)
+    kappa, r, most, most_r = map(sql.column, limits)
+    are_equal, are_ranked = kappa > most, r > most_r
+
+    def either(by_values: sql.Expr, by_ranks: sql.Expr) -> sql.Expr:
+        return sql.cases((are_equal.copy(), by_values), otherwise=by_ranks)
+
+    said = {
+        "rule": sql.text(rule),
+        "at_most": sql.double(either(most, most_r)),
+        "value": sql.double(either(kappa, r)),
+        "meaning": either(
+            sql.text(
+                "share of its values that are the confidential ones of their rows, beyond chance"
+            ),
+            sql.text("rank correlation with the confidential column, row by row"),
+        ),
+    }
+    found = [sql.call("coalesce", each, exp.false()) for each in (are_equal, are_ranked)]
+    return sql.query(
+        sql.columns(said), sql.derived(rows, "_pp_judged"), where=exp.or_(*found, copy=False)
     )
 
 
-def _strength(ranks: str) -> str:
+def _beyond_chance(share: sql.Expr, by_chance: sql.Expr) -> sql.Expr:
+    """Cohen's κ."""
+    rest = sql.call("nullif", sql.number(1) - by_chance, sql.number(0))
+    return (share - by_chance) / rest
+
+
+def _strength(ranks: str) -> sql.Expr:
     """|r| with the ranks of x; that with a constant is no number, which would be above every limit."""
-    return f"nullif(abs(corr({ranks}, rx)), 'nan'::double)"
-
-
-def _name(text: str) -> str:
-    return sql.render(sql.name(text))
+    found = sql.call("abs", sql.call("corr", sql.column(ranks), sql.column("rx")))
+    return sql.call("nullif", found, sql.cast(sql.text("nan"), "DOUBLE"))

@@ -30,6 +30,10 @@ _CALL = re.compile(rf"\b{MACRO}\(\s*(?:ref|source)\(\s*([^)]*)\)")
 Node = Mapping[str, Any]
 
 
+def name_of(node: Node) -> str:
+    return str(node["name"])
+
+
 def own_meta(node: Node) -> Any:
     """What ppduck finds in the meta of a model or column, wherever this version of dbt keeps it."""
     places = ((node.get("config") or {}).get("meta"), node.get("meta"))
@@ -75,7 +79,7 @@ def column_metas(node: Node) -> dict[str, Any]:
 
 def rule_of(node: Node, call: Mapping[str, Any] | None = None) -> Rule:
     """The rule of a model; PpduckError where it is none that ppduck can carry out."""
-    return read_rule(str(node["name"]), own_meta(node), column_metas(node), call)
+    return read_rule(name_of(node), own_meta(node), column_metas(node), call)
 
 
 def rules_of(node: Node) -> list[Rule]:
@@ -122,6 +126,11 @@ class Project:
         }
         return [id_ for id_ in every if self.nodes[id_]["name"] in named] or every
 
+    def only_source(self, node: Node) -> str | None:
+        """What a model masks, as it stands in a FROM clause, where it is one relation."""
+        sources = self.sources(node)
+        return self.nodes[sources[0]].get("relation_name") if len(sources) == 1 else None
+
     def faults(self, only: Sequence[str] | None = None) -> list[str]:
         """What is wrong with the rules, a message a model; before anything is built."""
         found = []
@@ -136,7 +145,7 @@ class Project:
     def warnings(self, only: Sequence[str] | None = None) -> list[str]:
         """Rules that nobody carries out."""
         return [
-            f"model {quoted(str(node['name']))} has a masking rule and does not call {MACRO}: it is released as its "
+            f"model {quoted(name_of(node))} has a masking rule and does not call {MACRO}: it is released as its "
             "SQL makes it."
             for id_, node in self.models()
             if has_rule(node) and not calls_the_macro(node) and (only is None or id_ in only)
@@ -150,7 +159,7 @@ class Project:
             columns = self.columns(sources[0])
             if columns is not None:
                 for rule in rules:
-                    rule.check_columns(str(self.nodes[sources[0]]["name"]), columns)
+                    rule.check_columns(name_of(self.nodes[sources[0]]), columns)
         return rules
 
     def columns(self, id_: str) -> list[str] | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ppduck.call import arguments, registry
 from ppduck.call.guarantees import Promise
+from ppduck.call.numeric_mask import NumericCall
 from ppduck.call.parameters import MisreadError
 from ppduck.call.registry import Function
 from ppduck.errors import Faults, listed, near_miss, quoted
@@ -66,14 +67,15 @@ class Rule:
             p.name: p.read(self.given[p.name]) for p in self.mask.parameters if p.name in self.given
         }
         call: Any = self.mask.takes(**required | read)
-        whole = not getattr(call, "round", False) and getattr(call, "on_null", "error") in (
-            "error",
-            "level",
-        )
-        return whole and self.mask.promises(Promise.MOMENTS, call)
+        if isinstance(call, NumericCall) and (call.round or call.on_null in ("drop", "mean")):
+            return False
+        return self.mask.promises(Promise.MOMENTS, call)
 
     def statement(self, source: str) -> str:
-        """The call as SQL; ``source`` is what tbl takes."""
+        """The call as SQL; ``source`` is what tbl takes.
+
+        Text and no tree: dbt shows it as the model's SQL, and it is what a user would write.
+        """
         told = "".join(f", {name} := {literal(value)}" for name, value in self.given.items())
         return f"select * from {self.mask.name}({literal(source)}{told})"
 

@@ -26,7 +26,7 @@ from ppduck.values import folded
 KEYS_TO_LOOK_AT = 1_000_000  # of a table with more rows, about so many keys are checked
 
 
-@frozen
+@frozen(kw_only=True)
 class Randomization:
     """A masking call with everything resolved."""
 
@@ -87,16 +87,16 @@ def resolve(function: str, catalog: Catalog, call: RandomizingCall) -> Randomiza
         max((catalog.about_how_many_rows(source) or 0) // KEYS_TO_LOOK_AT, 1) if home else 1
     )
     return Randomization(
-        function,
-        call,
-        source,
-        table,
-        draw_designs,
-        tuple(attributes),
-        counts,
-        tuple(key),
-        dropped,
-        one_key_in,
+        function=function,
+        call=call,
+        source=source,
+        table=table,
+        draw_designs=draw_designs,
+        attributes=tuple(attributes),
+        counts=counts,
+        key=tuple(key),
+        drop=dropped,
+        one_key_in=one_key_in,
     )
 
 

@@ -310,7 +310,7 @@ def refuse_many_cells(faults: Faults, sizes: Sequence[int], most: int) -> None:
         )
 
 
-def table_of(spec: CellsSpec, told: CellCounts, target: Target = "population") -> Reconstruction:
+def table_of(spec: CellsSpec, told: CellCounts, target: Target) -> Reconstruction:
     """The published table with its matrices, after everything that can be wrong with it."""
     faults = spec.faults()
     sizes = [size or 0 for size in told.sizes]  # no rows, no levels

@@ -17,7 +17,7 @@ from ppduck.kernels.distortion import Target
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.query.arithmetic import products, quotient
-from ppduck.query.whole_names import foreign
+from ppduck.query.whole_names import theirs
 from ppduck.values import folded
 
 _CELL, _ROWS, _SET, _ALL = "_pp_cell", "_pp_rows", "_pp_set", "_pp_all_rows"
@@ -111,7 +111,7 @@ class QuestionStatement:
         refusal = self.release.faults().refuse(
             "a randomized column holds a value that is none of its levels."
         )
-        columns = {f"_pp_plain{i}": _theirs(each) for i, each in enumerate(self.plain)}
+        columns = {f"_pp_plain{i}": _as_said(each) for i, each in enumerate(self.plain)}
         columns |= {each.published: sql.column(each.attribute.name) for each in self.randomized}
         rows = sql.query(
             [
@@ -153,11 +153,11 @@ class QuestionStatement:
             [exp.paren(each.weight()) for each in self.randomized] or [sql.double(sql.number(1.0))]
         )
         own = [
-            sql.named(_theirs(each), name) for each, name in zip(groups, self._groups, strict=True)
+            sql.named(_as_said(each), name) for each, name in zip(groups, self._groups, strict=True)
         ]
         own += [
             sql.named(
-                sql.cases((_theirs(each), weight.copy()), otherwise=sql.number(0)), f"_pp_part{j}"
+                sql.cases((_as_said(each), weight.copy()), otherwise=sql.number(0)), f"_pp_part{j}"
             )
             for j, each in enumerate(conditions)
         ]
@@ -312,9 +312,9 @@ class QuestionStatement:
 
 
 def _all(conditions: list[sql.Expr]) -> sql.Expr | None:
-    return exp.and_(*(exp.paren(_theirs(each)) for each in conditions)) if conditions else None
+    return exp.and_(*(exp.paren(_as_said(each)) for each in conditions)) if conditions else None
 
 
-def _theirs(expression: sql.Expr) -> sql.Expr:
+def _as_said(expression: sql.Expr) -> sql.Expr:
     """What the query says, in the user's own words."""
-    return sql.raw(foreign(sql.render(expression)))
+    return theirs(sql.render(expression))

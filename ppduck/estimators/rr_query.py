@@ -55,16 +55,14 @@ class RrQueryCall(DesignCall):
     )
 
 
-def plan(catalog: Catalog, call: RrQueryCall) -> str:
+def plan(catalog: Catalog, call: RrQueryCall) -> sql.Expr:
     question = read_question(Faults(NAME), call.query, CatalogNames(catalog))
     release = release_of(catalog, question, call.words, call.on_null)
     randomized = randomized_of(catalog, release, null_is_level=call.words.null_is_level)
     reach = half_width(call.confidence, call.range)
-    statement = sql.render(
-        QuestionStatement(question, release, randomized, call.target, reach).tree()
-    )
+    statement = QuestionStatement(question, release, randomized, call.target, reach).tree()
     if may_fail(question.expressions):
-        rehearse(catalog.reader, release.faults(), "query", statement)
+        rehearse(catalog.reader, release.faults(), "query", sql.render(statement.copy()))
     return statement
 
 

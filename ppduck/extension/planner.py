@@ -118,12 +118,10 @@ class Planner:
         taught = own in self._functions or own.startswith(plain_macros.OWN)
         return f"temp.main.{own}" if taught else f"system.main.{own}"
 
-    def written(self, planned: str | sql.Expr | Stages, *, integer_division: bool = False) -> str:
+    def written(self, planned: sql.Expr | Stages, *, integer_division: bool = False) -> str:
         """What was planned, as text, with the names that functions have in this database."""
-        if not isinstance(planned, (str, sql.Expr)):
-            planned = planned.query()
-        text = planned if isinstance(planned, str) else sql.render(planned)
-        return qualified(text, self._home, integer_division=integer_division)
+        tree = planned if isinstance(planned, sql.Expr) else planned.query()
+        return qualified(sql.render(tree), self._home, integer_division=integer_division)
 
     def plan(self, first: str, others: list[list[str | None]], name: str, here: list[str]) -> str:
         """The statement for a call, from the texts of its arguments."""

@@ -12,15 +12,29 @@ from ppduck.call.parameters import Call, ColumnNames, MisreadError, Parameter, R
 from ppduck.call.registry import Explain, Function, Kind, Result, masks, register
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, listed, near_miss
+from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 
 NAME = "mask_explain"
 UNTOLD = ("secret",)  # an explanation needs none, and it would stand in the query's text
 
 
+@frozen
+class Asked:
+    """A mask, and the arguments that it is to read itself."""
+
+    mask: str
+    arguments: dict[str, Any]
+
+    @classmethod
+    def of(cls, mask: str, **arguments: Any) -> Asked:
+        return cls(mask, arguments)
+
+
 def plan(catalog: Catalog, given: dict[str, Any]) -> sql.Expr:
-    mask = _mask(given["mask"])
-    own = _own_arguments(mask, {name: value for name, value in given.items() if name != "mask"})
+    asked = Asked.of(**given)
+    mask = _mask(asked.mask)
+    own = _own_arguments(mask, asked.arguments)
     explain = cast(Explain, mask.explain)  # which every mask has
     return explain(mask, catalog, cast(type[Call], mask.takes)(**own))
 

@@ -79,7 +79,7 @@ def calibrated(
     left = np.zeros_like(goal)
     # The first rounds need not be as good as the last.
     for rows, rounds in ((sample[:FEW], ROUNDS), (sample, LAST_ROUNDS if len(sample) > FEW else 0)):
-        s, x, v = rows[:, :p], rows[:, p : p + q], rows[:, p + q :]
+        s, x, v = blocks.parts(rows)
         # The rows are masked as if they were all there is, so that their correlations are the targets exactly.
         own = Blocks.from_moments(Moments.of(rows), p, q)
         s_ranks = _unit(

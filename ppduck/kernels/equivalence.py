@@ -138,9 +138,7 @@ def corrected(alpha: float) -> float:
     return 1 - sqrt(1 - alpha)
 
 
-def parametric(
-    moments: FittedMoments, region: float, alpha: float = 0.05, scale: str = "mean"
-) -> list[Tested]:
+def parametric(moments: FittedMoments, region: float, alpha: float, scale: str) -> list[Tested]:
     """Mean, intercept and slope by Student's t; residuals are taken as independent, normal, of one variance.
 
     Since f_o = f_m - d, the line of f_o on f_m has slope 1 - b and lies -a off at mean f_m, where a + b (f_m -
@@ -170,9 +168,10 @@ def bootstrap(
     f_o: Array,
     f_m: Array,
     region: float,
-    alpha: float = 0.05,
-    scale: str = "mean",
-    resamples: int = 1000,
+    alpha: float,
+    scale: str,
+    *,
+    resamples: int,
     seed: int = 0,
 ) -> list[Tested]:
     """The same with percentile intervals of resampled pairs, whatever the residuals' distribution.

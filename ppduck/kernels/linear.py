@@ -46,6 +46,15 @@ class Blocks:
             moments.n, p, q, moments.mean, scale, moments.covariance / np.outer(scale, scale)
         )
 
+    def rows(self, values: Array) -> Array:
+        """Rows of [S, X, V] from their values, one row after the other."""
+        return values.reshape(-1, self.p + 2 * self.q)
+
+    def parts(self, rows: Array) -> tuple[Array, Array, Array]:
+        """S, X and V of such rows."""
+        s, x, v = np.split(rows, [self.p, self.p + self.q], axis=1)
+        return s, x, v
+
     @property
     def ss(self) -> Array:
         return self.cov[: self.p, : self.p]

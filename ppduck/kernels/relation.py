@@ -45,7 +45,7 @@ _BLOCK = 1 << 16  # kernel entries that predict holds at once, so that they stay
 _Solution = tuple[Array, float, Array, Array]
 
 
-@frozen
+@frozen(kw_only=True)
 class Relation:
     """f(s) = b + Σ_m w_m exp(-|s - c_m|² / 2σ²) in standardised inputs, one σ and γ a column of X.
 
@@ -174,7 +174,18 @@ def fit(
         mean, (q, none) = _centre_and_scale(x)[0], (x.shape[1], np.zeros(0))
         weights, zero, one = np.zeros((1, q)), np.zeros(q), np.ones(q)
         return Relation(
-            none, none, np.zeros((1, 0)), one, weights, mean, zero, zero, one, True, none, none
+            centre=none,
+            scale=none,
+            landmarks=np.zeros((1, 0)),
+            widths=one,
+            weights=weights,
+            bias=mean,
+            r2=zero,
+            r2_left_out=zero,
+            freedom=one,
+            exact=True,
+            low=none,
+            high=none,
         )
     with one_thread():
         return _fit(s, x, indicators, discreet)[0]
@@ -256,9 +267,19 @@ def _fit(
         weights = np.column_stack([np.bincount(member.reshape(-1), column) for column in weights.T])
     # landmarks that take in every distinct row approximate nothing
     exact = small or len(landmarks) < LANDMARKS
-    weights, bias = weights * x_scale, x_centre + bias * x_scale
     model = Relation(
-        centre, scale, landmarks, chosen, weights, bias, r2, r2_left_out, freedom, exact, low, high
+        centre=centre,
+        scale=scale,
+        landmarks=landmarks,
+        widths=chosen,
+        weights=weights * x_scale,
+        bias=x_centre + bias * x_scale,
+        r2=r2,
+        r2_left_out=r2_left_out,
+        freedom=freedom,
+        exact=exact,
+        low=low,
+        high=high,
     )
     return model, errors * x_scale
 

@@ -46,8 +46,8 @@ class Limits:
 
     support: float
     confidence: float
-    level: float = 0.95
-    spread: Spread = "chebyshev"  # of the confidence; the support is near normal
+    level: float
+    spread: Spread  # of the confidence; the support is near normal
     largest: int | None = None  # items in a rule
     most_sets: int = 100_000
     most_rules: int = 200_000
@@ -109,7 +109,7 @@ class _Supports:
         return mean, float(np.sqrt(max(self.mean(product**2) - mean**2, 0.0) / self.degrees))
 
 
-def find_rules(baskets: Baskets, limits: Limits, by: By = "estimate") -> list[Rule]:
+def find_rules(baskets: Baskets, limits: Limits, by: By) -> list[Rule]:
     """Every rule of every candidate whose upper support reaches the limit, larger supports first.
 
     A candidate is an itemset all of whose parts reach the limit, by their estimates, or by the lower or the upper

@@ -17,27 +17,25 @@ from ppduck.errors import quoted
 from ppduck.kernels import copula, nearness
 from ppduck.kernels.linear import Blocks, LinearForm
 from ppduck.masks._regression import DETERMINED, refuse_few, refuse_inexact
-from ppduck.values import Array, Moments
+from ppduck.values import Array
 
 
 def solve(blocks: Blocks, request: Request) -> LinearForm:
     refuse_few(blocks, request, noise_ranks=2)
-    wanted = _rank_correlations(blocks, request)
+    wanted = _rank_correlations(request)
     _refuse_determined(blocks, request, wanted)
-    rows = request.sample.reshape(-1, blocks.p + 2 * blocks.q)
     scored = [feature in request.measured for feature in request.features]
-    form, missed = copula.calibrated(blocks, wanted, rows, scored)
+    form, missed = copula.calibrated(blocks, wanted, request.sample, scored)
     _warn_of_missed(request, missed, blocks.n)
     on_regressors, _ = blocks.residual_noise(blocks.p + blocks.q)
     refuse_inexact(request, *blocks.noise_equations(blocks.p + blocks.q, on_regressors))
     return form
 
 
-def _rank_correlations(blocks: Blocks, request: Request) -> Array:
+def _rank_correlations(request: Request) -> Array:
     """Correlations of mid-ranks (indicators as they are) from their sums of products about the middle."""
-    size = blocks.p + blocks.q
-    sums, products = request.ranks[:size], request.ranks[size:]
-    moments = Moments.from_sums(blocks.n, sums, products)
+    moments = request.ranks
+    assert moments is not None
     sd = np.where(moments.sd > 0, moments.sd, 1.0)
     return np.asarray(moments.covariance / np.outer(sd, sd))
 
@@ -71,11 +69,11 @@ def _warn_of_missed(request: Request, missed: Array, n: int) -> None:
 
 def staying(blocks: Blocks, request: Request, form: LinearForm) -> Array:
     """The share of rows of the sample whose value, put into the order of masked scores, is the one they had."""
-    p, q = blocks.p, blocks.q
-    rows = request.sample.reshape(-1, p + 2 * q)
+    rows = request.sample
+    _, x, _ = blocks.parts(rows)
     masked = rows @ np.vstack([form.on_s, form.on_x, form.on_v])
-    found = np.empty(q)
-    for j, (score, own) in enumerate(zip(masked.T, rows[:, p : p + q].T, strict=True)):
+    found = np.empty(blocks.q)
+    for j, (score, own) in enumerate(zip(masked.T, x.T, strict=True)):
         shuffled = np.empty_like(own)
         shuffled[np.argsort(score, kind="stable")] = np.sort(own)
         found[j] = nearness.staying(own, shuffled)

@@ -191,11 +191,11 @@ class Piece:
 
     @property
     def x(self) -> Array:
-        return self.rows[:, self.p : self.p + self.q]
+        return self.spec.parts(self.rows)[1]
 
     @property
     def y(self) -> Array:
-        return self.rows[:, self.p + self.q :]
+        return self.spec.parts(self.rows)[2]
 
     @property
     def rows(self) -> Array:
@@ -289,22 +289,21 @@ def pieces_of(spec: PiecesSpec, told: PiecesTold) -> list[Piece]:
     """What was told of each piece that has rows."""
     if told.pieces is None or told.counts is None or not len(told.pieces):
         raise spec.refuse("there is no pair of rows without NULL to measure.")
-    width = len(spec.features) + 2 * len(spec.columns)
-    labels = [spec.pieces[int(i)] for i in told.pieces]
+    labels, counts = [spec.pieces[int(i)] for i in told.pieces], [int(n) for n in told.counts]
     drawn: list[Array | None] = [None] * len(labels)
     if told.sample is not None and told.sizes is not None:
-        ends = np.cumsum(np.nan_to_num(told.sizes)).astype(int)
-        drawn = list(np.split(told.sample.reshape(-1, width), ends[:-1] // width))
-    found = []
-    triangle = width * (width + 1) // 2
-    for i, (label, n, rows) in enumerate(zip(labels, told.counts, drawn, strict=True)):
-        moments, centre = None, None
-        if told.sums is not None and told.products is not None and told.centres is not None:
-            own = slice(i * width, (i + 1) * width)
-            products = told.products[i * triangle : (i + 1) * triangle]
-            moments = Moments.from_sums(int(n), told.sums[own], products)
-            centre = told.centres[own]
-        found.append(Piece(spec, label, int(n), moments, centre, rows))
+        drawn = [spec.rows(values) for values in sums.apart_by(told.sample, told.sizes)]
+    summed: list[tuple[Moments | None, Array | None]] = [(None, None)] * len(labels)
+    if told.sums is not None and told.products is not None and told.centres is not None:
+        parts = (sums.apart(each, len(labels)) for each in (told.sums, told.products, told.centres))
+        summed = [
+            (Moments.from_sums(n, own, products), centre)
+            for n, own, products, centre in zip(counts, *parts, strict=True)
+        ]
+    found = [
+        Piece(spec, label, n, *of_all, rows)
+        for label, n, of_all, rows in zip(labels, counts, summed, drawn, strict=True)
+    ]
     for piece in found:
         _refuse_unfit(piece)
     return found

@@ -44,6 +44,8 @@ RESULTS = (
     Result("rows", "BIGINT", "the pairs that it is of"),
     Result("meaning", "VARCHAR", "the figures in words"),
 )
+# what there are moments of, each of all columns: the original, the first read, the mean of all
+SUMMED = ("_pp_x", "_pp_y", "_pp_mean")
 # what the later reads say of each key; the pairs with the mean of all
 AGAIN, AVERAGED = ("_pp_again", "_pp_averaged")
 MEANING = (
@@ -93,7 +95,7 @@ def answer(pairs: Pairs, call: AveragingAttackCall) -> sql.Expr:
     _read_again(pairs, statement, later)
     _average(pairs, statement, later)
     q = range(len(pairs.columns.numbers))
-    names = [*pairs.value_names, *(f"_pp_mean{j}" for j in q)]
+    names = [f"{kind}{j}" for kind in SUMMED for j in q]
     changed = sql.array((sql.call("sum", sql.column(f"_pp_changed{j}")) for j in q), "DOUBLE")
     more = {"_pp_changed": changed, "_pp_unlike": sql.call("sum", sql.column("_pp_unlike"))}
     sums.about_means(pairs, statement, names, more, AVERAGED)
@@ -206,9 +208,9 @@ def solve(spec: ReadsSpec, told: ReadsTold) -> list[dict[str, Any]]:
         raise spec.refuse(
             f"NaN, infinity or a number too large to square is in {listed(bad)}; replace it by NULL."
         )
-    rows = []
+    rows, (original, *reads) = [], np.arange(len(SUMMED) * q).reshape(len(SUMMED), q)
     for j, name in enumerate(names):
-        one, mean = (float(explained(moments, [j], [of])[0]) for of in (q + j, 2 * q + j))
+        one, mean = (float(explained(moments, [original[j]], [of[j]])[0]) for of in reads)
         share = float(told.changed[j]) / n
         rows.append({
             "column_name": name, "reads": spec.reads, "r2_one": one, "r2_mean": mean, "gain": mean - one,

@@ -144,7 +144,9 @@ def solve(spec: EquivalenceSpec, told: ModelTold) -> list[dict[str, Any]]:
     if spec.method == "bootstrap":
         assert models.fitted is not None
         resamples = max(RESAMPLES, ceil(2 / corrected(spec.significance)))
-        tests = bootstrap(*models.fitted, spec.region, spec.significance, spec.scale, resamples)
+        tests = bootstrap(
+            *models.fitted, spec.region, spec.significance, spec.scale, resamples=resamples
+        )
     else:
         tests = parametric(models.moments, spec.region, spec.significance, spec.scale)
     return list(_rows(tests, models.moments.n, spec))

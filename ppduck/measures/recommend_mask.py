@@ -101,7 +101,7 @@ def _arguments(call: LookCall) -> str:
         if columns or (name == "nonconf" and columns is not None):
             listed_columns = ", ".join(sql.render(sql.text(column)) for column in columns)
             parts.append(f"{name}=[{listed_columns}]")
-    if call.on_null != "error":
+    if call.on_null != LookCall.on_null:
         parts.append(f"on_null={sql.render(sql.text(call.on_null))}")
     return ", ".join(parts)
 

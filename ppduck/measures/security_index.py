@@ -93,7 +93,8 @@ def solve(spec: MaskSpec, told: Fitted) -> list[dict[str, Any]]:
     q, p = len(spec.conf), len(spec.features)
     moments = Moments.from_sums(told.n, np.nan_to_num(told.sums), np.nan_to_num(told.products))
     _, _, residual = refit(Blocks.from_moments(moments, p, q), spec.places)
-    extra = spec.arguments["extra_noise"] or 0.0
+    call: SecurityCall = spec.call
+    extra = call.extra_noise or 0.0
     model = model_of(told.model)
     rows = []
     for j, name in enumerate(spec.conf):

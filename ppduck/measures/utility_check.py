@@ -30,6 +30,7 @@ from ppduck.libraries import stats
 from ppduck.measures import _model_pair
 from ppduck.measures._model_pair import Drawn, Looked, Models, ModelSpec, ModelTold, Whole
 from ppduck.measures._pieces import FITTED_MODEL
+from ppduck.measures.equivalence_test import EquivalenceTestCall
 from ppduck.pairs import moments
 from ppduck.pairs.columns import Compared, ConfCall
 from ppduck.pairs.measure import measure
@@ -55,7 +56,7 @@ RESULTS = (
     Result("meaning", "VARCHAR", "the difference in words"),
 )
 QUANTILES = (0.01, 0.05, 0.25, 0.50, 0.75, 0.95, 0.99)
-REGION = 0.25  # the usual one of equivalence tests
+REGION = EquivalenceTestCall.region
 CHANCE = 2.0  # standard errors
 Row = dict[str, Any]
 
@@ -272,7 +273,8 @@ def _classes(sides: Looked, j: int) -> Iterator[tuple[str, list[int], list[int]]
 
 
 def _relation(sides: Looked, item: str, models: Models, by: Sequence[int]) -> Row:
-    slope = parametric(models.moments, REGION)[2]
+    usual = EquivalenceTestCall
+    slope = parametric(models.moments, REGION, usual.significance, usual.scale)[2]
     none = max(models.r2) <= gain_by_chance(sides.n, 0.0, 0, len(by))
     meaning = "R² of rows left out" if sides.spec.kernel else "R²"
     if none:

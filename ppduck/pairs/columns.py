@@ -27,7 +27,7 @@ from ppduck.catalogue.source import Column, Source
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, listed, near_miss, quoted
 from ppduck.query import tree as sql
-from ppduck.query.whole_names import foreign
+from ppduck.query.whole_names import theirs
 from ppduck.values import folded
 
 ORIGINAL = parameter(arguments.words, "the table before masking")
@@ -304,7 +304,7 @@ class Compared:
                         f"{near_miss(column.name, known)}"
                     )
             # Text that the user wrote stays as it is.
-            self.pieces.append(exp.paren(sql.raw(foreign(sql.render(where))), copy=False))
+            self.pieces.append(exp.paren(theirs(sql.render(where)), copy=False))
             self._piece_texts.append(text.strip())
         if may_fail(self.pieces):
             self.faults.raise_if_any()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 from sqlglot import exp
 
 from ppduck.errors import UnreadError
@@ -25,6 +26,7 @@ from ppduck.pairs.rows import (
 )
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.values import Array
 
 SAMPLE_SIZE = 20_000  # rows that models other than linear ones see
 LARGEST_HASH = 2**64 - 1
@@ -44,6 +46,16 @@ def of_each(value: sql.Expr) -> sql.Expr:
 def one_after_the_other(name: str) -> sql.Expr:
     """The lists of all pieces, in their order, as one."""
     return sql.call("flatten", sql.in_order("list", sql.column(name), [sql.column(PIECE)]))
+
+
+def apart(values: Array, pieces: int) -> list[Array]:
+    """What was told ``one_after_the_other``, piece by piece, where each piece has as many figures."""
+    return list(values.reshape(pieces, -1))
+
+
+def apart_by(values: Array, lengths: Array) -> list[Array]:
+    """The same where a piece has as many as ``lengths`` says; NaN for none."""
+    return np.split(values, np.cumsum(np.nan_to_num(lengths)).astype(int)[:-1])
 
 
 def told_counts() -> dict[str, sql.Expr]:

@@ -17,6 +17,8 @@ from ppduck.errors import listed, quoted
 from ppduck.frozen import frozen
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.runtime.key_check import LEAST_SHARE
+from ppduck.stages.keys import told_apart
 
 # A table with more rows is looked at before it is joined: if its key has few values, each would meet very
 # many rows, and the keys are refused without a join.
@@ -68,16 +70,13 @@ def _of(what: str, side: str) -> str:
     return f"_pp_{what}{side.removeprefix('_pp')}"
 
 
-def key_hash(keys: Sequence[sql.Expr]) -> sql.Expr:
-    return sql.call("hash", *(key.copy() for key in keys))
-
-
 def look_at_keys(
     statement: sql.Statement, keys: Sequence[str], only_if: OnlyIf | None = None
 ) -> None:
     """The step that counts the original, and says whether its key has too few values to be joined by."""
-    distinct = sql.call("approx_count_distinct", key_hash([*map(sql.column, keys)]))
-    few = (aggregates.rows() > LOOK) & (distinct < sql.number(0.5) * aggregates.rows())
+    distinct = sql.call("approx_count_distinct", told_apart([*map(sql.column, keys)]))
+    enough = sql.number(LEAST_SHARE) * aggregates.rows()
+    few = (aggregates.rows() > LOOK) & (distinct < enough)
     counted = _side_counts(ORIGINAL, keys, only_if, {REPEATED: few})
     statement.step(KEY_LOOK, counted, materialized=True)
 
@@ -131,7 +130,7 @@ def _side_counts(
 ) -> sql.Expr:
     """Rows and a digest of the keys of one table."""
     rows, where = only_if.of(side) if only_if else (sql.table(side), [])
-    digest = aggregates.digest(key_hash([*map(sql.column, keys)]))
+    digest = aggregates.digest(told_apart([*map(sql.column, keys)]))
     counts = {_of("rows", side): aggregates.rows(), _of("digest", side): digest}
     return sql.query(sql.columns({**counts, **(more or {})}), rows, where=sql.every(where))
 

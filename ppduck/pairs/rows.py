@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ppduck.call.registry import Result
 from ppduck.call.roles import Feature, numeric
 from ppduck.call.udf import Udf
@@ -27,11 +29,12 @@ from ppduck.pairs.one_to_one import (
     MatchSpec,
     OnlyIf,
     check,
-    key_hash,
     look_at_keys,
 )
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.stages.keys import told_apart
+from ppduck.values import Array
 
 PAIRS, SHARED = "_pp_pairs", "_pp_shared_pairs"
 PIECE, HASH = "_pp_piece", "_pp_hash"
@@ -48,6 +51,16 @@ class PairSpec(MatchSpec):
     categories: list[str]
     features: list[str]
     pieces: list[str | None]
+
+    def rows(self, values: Array) -> Array:
+        """Rows of ``Pairs.value_names``, of a measure without inputs, from their values one row after the other."""
+        return values.reshape(-1, len(self.features) + 2 * len(self.columns))
+
+    def parts(self, rows: Array) -> tuple[Array, Array, Array]:
+        """Features, numbers before and numbers after of such rows."""
+        p, q = len(self.features), len(self.columns)
+        s, x, y = np.split(rows, [p, p + q], axis=1)
+        return s, x, y
 
 
 @frozen
@@ -130,7 +143,13 @@ class Pairs:
         keys = [sql.column(name, ORIGINAL) for name in self.key_names]
         piece = sql.named(self._piece(), PIECE)
         carried = map(sql.column, [*self._carried(), *self._carried("_masked")])
-        columns = [*keys, *map(sql.column, names), *carried, piece, sql.named(key_hash(keys), HASH)]
+        columns = [
+            *keys,
+            *map(sql.column, names),
+            *carried,
+            piece,
+            sql.named(told_apart(keys), HASH),
+        ]
         return sql.query(columns, sides[0].using(sides[1], self.key_names))
 
     def _piece(self) -> sql.Expr:

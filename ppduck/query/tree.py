@@ -291,6 +291,11 @@ def struct(fields: Mapping[str, Expr]) -> Expr:
     return call("struct_pack", *pairs)
 
 
+def argument(parameter: str, value: Expr) -> Expr:
+    """An argument by its name: parameter := value."""
+    return exp.PropertyEQ(this=exp.to_identifier(parameter), expression=value)
+
+
 def cases(*pairs: tuple[Expr, Expr], otherwise: Expr | None = None) -> Expr:
     """CASE WHEN … THEN … ELSE … END."""
     found = exp.Case()

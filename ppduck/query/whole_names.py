@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from ppduck.query import tree as sql
+
 _CALL = r"(?<![\w.])(?P<name>[A-Za-z_]\w*)\("
 # A bracket right behind a name or another bracket is an index, or a type: x[1], DOUBLE[].
 _BRACKETS = r"""(?P<list>(?<![\w"'\])])\[)|(?P<index>\[)|(?P<end>\])"""
@@ -40,6 +42,11 @@ Home = Callable[[str], str]
 def foreign(text: str) -> str:
     """SQL that the user wrote, to stand in a planned statement as it is."""
     return f"\x00{len(text)}:{text}"
+
+
+def theirs(text: str) -> sql.Expr:
+    """The same as a part of a tree."""
+    return sql.raw(foreign(text))
 
 
 def systems(name: str) -> str:

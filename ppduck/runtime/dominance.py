@@ -74,7 +74,7 @@ class Reach:
     columns: Column | None = None
 
 
-@frozen
+@frozen(kw_only=True)
 class Judged:
     """The terms in which a row may stand apart, and how far the rows reach in each."""
 
@@ -97,7 +97,7 @@ class Judged:
         mask, places = spec.linear_mask, spec.places
         weighing = mask.weighs_x(request.call)
         x = list(range(blocks.p, blocks.p + blocks.q)) if weighing != "none" else []
-        known = [*range(len(reach.lows) - len(x)), *x]
+        known = [*range(blocks.p), *x]  # what ``Measured.judged`` has looked at
         low, high = np.zeros((2, blocks.p + blocks.q))
         low[known], high[known] = reach.lows - blocks.mean[known], reach.highs - blocks.mean[known]
         terms = places.explaining
@@ -118,9 +118,19 @@ class Judged:
                 zip(request.conf, leverage.shares_of_others(blocks, outside).tolist(), strict=True)
             )
         return cls(
-            request, blocks, weighing, judged, mask.explaining(blocks, places), low, high, lonely, spec.indicators_of,
-            frozenset(places.fitted), frozenset(i for each in places.products for i in each), incomplete,
-        )  # fmt: skip
+            request=request,
+            blocks=blocks,
+            weighing=weighing,
+            places=judged,
+            explaining=mask.explaining(blocks, places),
+            low=low,
+            high=high,
+            lonely=lonely,
+            categories=spec.indicators_of,
+            learnt=frozenset(places.fitted),
+            products=frozenset(i for each in places.products for i in each),
+            incomplete=incomplete,
+        )
 
     @cached_property
     def together(self) -> list[int]:

@@ -14,6 +14,7 @@ from ppduck.frozen import frozen
 from ppduck.kernels.noise import tweak_of
 
 FEW_ROWS = 3  # up to so many, "most rows share their key" can be an accident
+LEAST_SHARE = 0.5  # of keys among rows: with fewer, most rows share theirs
 
 
 class Uniqueness(Enum):
@@ -68,4 +69,4 @@ def refuse_keys(
 
 
 def _most_share(seen: KeysSeen) -> bool:
-    return seen.looked > FEW_ROWS and seen.distinct_keys < seen.looked / 2
+    return seen.looked > FEW_ROWS and seen.distinct_keys < LEAST_SHARE * seen.looked

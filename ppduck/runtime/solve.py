@@ -17,8 +17,6 @@ from ppduck.runtime.nearness import Column, judge_form
 from ppduck.runtime.spec import MaskSpec
 from ppduck.values import Array, Moments
 
-_NOTHING = np.empty(0)
-
 
 @frozen
 class Summed:
@@ -39,8 +37,9 @@ class Solvable(Summed):
     """All that a solve is told."""
 
     farthest: Array | None  # the row that stands farthest apart in several terms together
-    ranks: Array | None  # sums and products of ranks
-    sample: Array | None  # rows of the form's terms
+    rank_sums: Array | None  # of the ranks of [S, X], for the masks that work on ranks
+    rank_products: Array | None
+    sample: Array | None  # rows of [S, X, V], one after the other
     least: Array  # of conf over all rows
     most: Array
     mean: Array
@@ -64,8 +63,9 @@ def solve(spec: MaskSpec, told: Solvable) -> list[float]:
     """The coefficients of a call's linear form."""
     mask = spec.linear_mask
     request, blocks = _read(spec, told)
-    ranks, sample = (_NOTHING if each is None else each for each in (told.ranks, told.sample))
-    request = replace(request, query=told.query, ranks=ranks, sample=sample)
+    request = replace(request, query=told.query, ranks=_ranks(told))
+    if told.sample is not None:
+        request = replace(request, sample=blocks.rows(told.sample))
     column = Column(told.least, told.most, told.mean, told.whole)
     reach = dominance.Reach(told.lows, told.highs, told.base_rows, told.centres, column)
     with one_thread(), np.errstate(all="raise", under="ignore"):
@@ -77,6 +77,12 @@ def solve(spec: MaskSpec, told: Solvable) -> list[float]:
         dominance.warn(judged, told.farthest)
         judge_form(spec, request, blocks, form, column)
     return flatten(mask, form)
+
+
+def _ranks(told: Solvable) -> Moments | None:
+    if told.rank_sums is None or told.rank_products is None:
+        return None
+    return Moments.from_sums(told.n, told.rank_sums, told.rank_products)
 
 
 def _read(spec: MaskSpec, summed: Summed) -> tuple[Request, Blocks]:

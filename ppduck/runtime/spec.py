@@ -51,9 +51,10 @@ class MaskSpec(Spec):
 
     @property
     def call(self) -> Any:
-        """The call itself, as the mask's own class of parameters."""
-        return self.mask.takes(tbl=self.table, **self.arguments)  # type: ignore[call-arg]
+        """The call itself, as the function's own class of parameters: nothing else reads ``arguments``."""
+        takes: Any = function_named(self.function).takes
+        return takes(tbl=self.table, **self.arguments)
 
     @property
     def rounds(self) -> bool:
-        return bool(self.arguments["round"])
+        return bool(self.call.round)

@@ -66,11 +66,6 @@ def products(name: str, values: Sequence[sql.Expr]) -> Aggregate:
     return _same(name, plain.products(values), _by_item(_added), "sum")
 
 
-def summed(name: str, lists: sql.Expr) -> Aggregate:
-    """A list of sums, written already."""
-    return _same(name, lists, _by_item(_added), "sum")
-
-
 def present(name: str, value: sql.Expr) -> Aggregate:
     """How many values there are."""
     return _same(name, sql.call("count", value.copy()), _added, "sum")

@@ -88,11 +88,15 @@ class Measured:
         s = terms.deviations[: terms.places.explaining if together else terms.p]
         return s + (terms.deviations[terms.p :] if with_x else [])
 
+    @property
+    def summed(self) -> list[str]:
+        """[S, X, V] as ``Blocks`` reads them, V where the solve needs it."""
+        return [*self.terms.deviations, *(noise_names(self.masking) if self.noise else ())]
+
     def moments(self) -> Totals:
         """``_pp_moments``: sums and products, and how far the rows of each group reach."""
         terms, masking = self.terms, self.masking
-        names = [*terms.deviations, *(noise_names(masking) if self.noise else ())]
-        values = [sql.column(name) for name in names]
+        values = [sql.column(name) for name in self.summed]
         judged = [sql.column(name) for name in self.judged()]
         bases = [count_if(sql.column(f"_pp_base{k}")) for k in range(len(masking.categories))]
         centres = [sql.call("any_value", sql.column(name)) for name in terms.centres[terms.p :]]

@@ -81,10 +81,11 @@ def in_sample() -> sql.Expr:
     return exp.LTE(this=sql.column(KEY), expression=sql.column(SAMPLED_UPTO, LOOK))
 
 
-def sample_of_terms(measured: Measured, names: Sequence[str]) -> Totals:
-    """``_pp_sample``: some rows of these terms, one after the other, in an order that tells nothing."""
+def sample_of_terms(measured: Measured) -> Totals:
+    """``_pp_sample``: some rows of what is summed, one after the other, in an order that tells nothing."""
     chosen = measured.complete_rows([sql.column(KEY)], in_sample())
-    rows = aggregates.in_order_of("_pp_rows", [sql.column(name) for name in names], sql.column(KEY))
+    values = [sql.column(name) for name in measured.summed]
+    rows = aggregates.in_order_of("_pp_rows", values, sql.column(KEY))
     return Totals(
         SAMPLE, True, measured.masking.small_groups(), [rows], sql.derived(chosen, "_pp_chosen")
     )

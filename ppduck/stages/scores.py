@@ -13,7 +13,6 @@ from functools import cached_property
 
 from ppduck.call.linear_mask import LinearMask
 from ppduck.frozen import frozen
-from ppduck.query import aggregates as plain
 from ppduck.query import normals, ranks
 from ppduck.query import tree as sql
 from ppduck.stages import aggregates
@@ -29,7 +28,7 @@ from ppduck.stages.narrow_table import (
     sample_of_terms,
     sampled_upto,
 )
-from ppduck.stages.noise import noise_names, noisy
+from ppduck.stages.noise import noisy
 from ppduck.stages.plan import Plan, Rows, Sorted
 from ppduck.stages.projection import joined_back
 from ppduck.stages.solve import column_figures, outputs, solving
@@ -93,9 +92,9 @@ class Scores:
             True,
             mask.weighs_x(masking.call),
             columns=shares,
-            also=[self._ranks()],
+            also=self._ranks(),
         )
-        sample = sample_of_terms(measured, [*terms.deviations, *noise_names(masking)])
+        sample = sample_of_terms(measured)
         made = masked(measured, outputs(measured, masking.q), masking.q, self.beside(masking))
         stages = [
             source(masking, numbered=True),
@@ -162,7 +161,7 @@ class Scores:
         scores = {f"_pp_p{i}": f"_pp_z{i}" for i in self.scored}
         return Rows(NARROW, False, normals.with_scores(sql.query(columns, rows), scores))
 
-    def _ranks(self) -> Aggregate:
+    def _ranks(self) -> list[Aggregate]:
         """Ranks about their middle, and indicators about their mean: what rank correlations are made of."""
         found = []
         for i in range(len(self.terms.values)):
@@ -171,5 +170,7 @@ class Scores:
                 rank = sql.minus(sql.column(f"_pp_p{i}"), sql.number(0.5))
                 rank = sql.call("coalesce", rank, sql.number(0.0))
             found.append(rank)
-        whole = sql.call("list_concat", plain.sums(found), plain.products(found))
-        return aggregates.summed("_pp_ranks", whole)
+        return [
+            aggregates.sums("_pp_rank_sums", found),
+            aggregates.products("_pp_rank_products", found),
+        ]

@@ -63,10 +63,13 @@ def _solved(measured: Measured, spec: MaskSpec, apart: bool, sampled: bool) -> G
             sql.table(FARTHEST), masking.same_group(MOMENTS, FARTHEST), outer=True
         )
     tables = tables.matched(sql.table(LOOK), masking.same_group(MOMENTS, LOOK))
-    has_ranks = any(each.name == "_pp_ranks" for each in measured.also)
+    also = {each.name for each in measured.also}
     tells |= {
         "farthest": sql.column("_pp_outlier", FARTHEST) if apart else nothing.copy(),
-        "ranks": sql.column("_pp_ranks", MOMENTS) if has_ranks else nothing.copy(),
+        **{
+            name: sql.column(f"_pp_{name}", MOMENTS) if f"_pp_{name}" in also else nothing.copy()
+            for name in ("rank_sums", "rank_products")
+        },
         "sample": sql.column("_pp_rows", SAMPLE) if sampled else nothing.copy(),
         **{name: sql.column(f"_pp_{name}", LOOK) for name in ("least", "most", "mean", "whole")},
         "query": sql.call(QUERY_NUMBER),
@@ -91,11 +94,9 @@ def _form(measured: Measured, outputs: int) -> Groups:
 
 
 def coefficients(mask: object, terms: Terms, outputs: int) -> list[str]:
-    """Names of the coefficients, column by column, as ``flatten`` lays them out."""
+    """Names of the coefficients, output by output, as ``flatten`` lays them out."""
     assert isinstance(mask, LinearMask)
-    spans = {"none": 0, "own": 1, "all": terms.q}
-    size = 1 + terms.p + spans[mask.reads_x] + spans[mask.reads_v]
-    return [f"_pp_c{i}" for i in range(outputs * size)]
+    return [f"_pp_c{i}" for i in range(outputs * mask.size(terms.p, terms.q))]
 
 
 def outputs(measured: Measured, count: int, x: Sequence[sql.Expr] | None = None) -> list[sql.Expr]:
@@ -113,10 +114,9 @@ def outputs(measured: Measured, count: int, x: Sequence[sql.Expr] | None = None)
     names = iter(coefficients(mask, terms, count))
     found = []
     for output in range(count):
-        j = output % q
-        spans = {"none": ([], []), "own": ([x[j]], [v[j]]), "all": (list(x), v)}
-        used = [*s, *spans[mask.reads_x][0], *spans[mask.reads_v][1]]
         intercept = sql.column(next(names))
+        used = mask.terms(output, s, x, v)
         parts = [sql.product(term, sql.column(next(names))) for term in used]
-        found.append(sql.total([intercept, *parts, sql.column(terms.centres[p + j])]))
+        centre = sql.column(terms.centres[p + output % q])
+        found.append(sql.total([intercept, *parts, centre]))
     return found

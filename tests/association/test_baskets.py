@@ -15,7 +15,7 @@ from ppduck.query import tree as sql
 
 pytestmark = pytest.mark.core
 KEPT = ((1.0, 0.0), (0.0, 1.0))
-LIMITS = Limits(0.1, 0.1)
+LIMITS = Limits(0.1, 0.1, 0.95, "chebyshev")
 
 
 def spec_of(*items: Item, limits: Limits = LIMITS) -> RulesSpec:
@@ -89,10 +89,10 @@ def test_a_singular_matrix_is_refused_and_a_nearly_singular_one_warns() -> None:
 
 def test_too_many_rules_say_how_to_ask_for_fewer() -> None:
     items = tuple(Item(name, 1.0, KEPT) for name in "abcd")
-    spec = spec_of(*items, limits=Limits(0, 0, most_rules=3))
+    spec = spec_of(*items, limits=Limits(0, 0, 0.95, "chebyshev", most_rules=3))
     told = BasketPatterns(np.array([15.0]), np.array([9.0]))
     with pytest.raises(PpduckError, match=r"more than 3 rules could be frequent.*raise min_support, or say max_items"):
-        baskets.rules_of(spec, baskets.read(spec, "shop", told))
+        baskets.rules_of(spec, baskets.read(spec, "shop", told), "estimate")
 
 
 def test_items_are_zero_or_one() -> None:

@@ -33,7 +33,7 @@ def told(original: list[float], release: list[float], support: float, confidence
         "rr_rules_accuracy",
         "release",
         (Item("a", p, matrix), Item("b", p, matrix)),
-        Limits(support, confidence),
+        Limits(support, confidence, 0.95, "chebyshev"),
         "original",
     )
     bits = np.arange(4.0)
@@ -94,7 +94,7 @@ def test_a_wider_net_loses_fewer_rules_and_catches_more_that_are_none() -> None:
 
 
 def test_a_specification_is_read_as_it_was_written() -> None:
-    spec = RrRulesAccuracySpec("f", "t", (Item("a", None, KEPT),), Limits(0.2, 0.5, spread="normal"), "o")
+    spec = RrRulesAccuracySpec("f", "t", (Item("a", None, KEPT),), Limits(0.2, 0.5, 0.95, "normal"), "o")
     assert RrRulesAccuracySpec.read(spec.text()) == spec
 
 

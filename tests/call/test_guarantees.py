@@ -5,11 +5,12 @@ from __future__ import annotations
 from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise, always
 from ppduck.call.parameters import Call
 from ppduck.call.registry import Function
+from ppduck.query import tree as sql
 
 
 def test_a_promise_holds_for_the_calls_it_names() -> None:
     exact = Guarantee(Promise.MOMENTS, "with variant 1: exact", lambda call: call == 1)
-    function = Function("f", Call, lambda catalog, call: "", "", "", keeps=(exact,))
+    function = Function("f", Call, lambda catalog, call: sql.null(), "", "", keeps=(exact,))
     assert function.promises(Promise.MOMENTS, 1)
     assert not function.promises(Promise.MOMENTS, 2)
     assert not function.promises(Promise.VALUES, 1)

@@ -8,6 +8,7 @@ import pytest
 from ppduck.call.linear_mask import LinearMask, Request, Span, TermPlaces, flatten
 from ppduck.call.parameters import Call
 from ppduck.kernels.linear import LinearForm
+from ppduck.query import tree as sql
 
 FORM = LinearForm(
     np.array([1.0, 2.0]),
@@ -29,7 +30,7 @@ def test_a_form_column_by_column(reads_x: Span, reads_v: Span, expected: list[fl
     mask = LinearMask(
         "m",
         Call,
-        lambda catalog, call: "",
+        lambda catalog, call: sql.null(),
         "",
         "",
         solve=lambda blocks, request: FORM,
@@ -37,6 +38,25 @@ def test_a_form_column_by_column(reads_x: Span, reads_v: Span, expected: list[fl
         reads_v=reads_v,
     )
     assert flatten(mask, FORM) == expected
+    assert mask.size(p=1, q=2) == len(expected) // 2
+
+
+def test_outputs_go_round_the_columns_and_keep_to_their_own() -> None:
+    mask = LinearMask(
+        "m",
+        Call,
+        lambda catalog, call: sql.null(),
+        "",
+        "",
+        solve=lambda blocks, request: FORM,
+        reads_x="own",
+        reads_v="none",
+    )
+    assert [mask.terms(j, ["s"], ["x0", "x1"], ["v0", "v1"]) for j in range(3)] == [
+        ["s", "x0"],
+        ["s", "x1"],
+        ["s", "x0"],
+    ]
 
 
 def test_a_request_speaks_for_its_call() -> None:

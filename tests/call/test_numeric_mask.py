@@ -6,11 +6,12 @@ from ppduck.call.guarantees import Guarantee, Promise
 from ppduck.call.numeric_mask import NumericCall, NumericMask, check_columns, own_arguments
 from ppduck.call.parameters import parameters_of
 from ppduck.masks.kim import MASK
+from ppduck.query import tree as sql
 
 
 def mask(*promises: Promise) -> NumericMask:
     keeps = tuple(Guarantee(promise, promise.value) for promise in promises)
-    return NumericMask("m", NumericCall, lambda catalog, call: "", "", "", keeps=keeps)
+    return NumericMask("m", NumericCall, lambda catalog, call: sql.null(), "", "", keeps=keeps)
 
 
 CALL = NumericCall(tbl="t", conf=["x1"])

@@ -9,8 +9,9 @@ import pytest
 
 from ppduck.call import plain_macros
 from ppduck.call.registry import PlainMacro, function_named, functions
+from ppduck.query import tree as sql
 from ppduck.query import whole_names
-from ppduck.query.whole_names import foreign
+from ppduck.query.whole_names import qualified
 
 pytestmark = pytest.mark.core
 
@@ -42,11 +43,10 @@ def test_defaults_are_those_of_the_file() -> None:
 
 
 def test_a_call_goes_on_as_it_was_written() -> None:
-    written = function_named("k_anonymity").plan(None, {"tbl": "'t'", "qi": "list_value('a')"})  # type: ignore[arg-type]
-    assert (
-        written
-        == f"FROM _pp_plain_k_anonymity(tbl := {foreign(repr('t'))}, qi := {foreign('list_value(' + repr('a') + ')')})"
-    )
+    plan = function_named("k_anonymity").plan(None, {"tbl": "'t'", "qi": "list_value('a')"})  # type: ignore[arg-type]
+    assert isinstance(plan, sql.Expr)
+    written = qualified(sql.render(plan), "temp.main.{}".format)
+    assert written == "SELECT * FROM temp.main._pp_plain_k_anonymity(tbl := 't', qi := list_value('a'))"
 
 
 def test_helpers_are_made_before_what_calls_them() -> None:

@@ -11,10 +11,11 @@ import pytest
 from ppduck.call import registry
 from ppduck.call.parameters import Call
 from ppduck.call.registry import Function, Kind, PlainMacro
+from ppduck.query import tree as sql
 
 
 def function(name: str, **more: object) -> Function:
-    return Function(name, Call, lambda catalog, call: "", "", "", **more)  # type: ignore[arg-type]
+    return Function(name, Call, lambda catalog, call: sql.null(), "", "", **more)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -53,6 +53,6 @@ def test_a_double_is_read_as_it_is() -> None:
 
 def test_nonconf_names_each_column_once() -> None:
     features = (Feature("a", "a", sql.null()), Feature("g = x", "g", sql.null()), Feature("g = y", "g", sql.null()))
-    roles = Roles(SOURCE, (), features, {}, (), (), ())
+    roles = Roles(source=SOURCE, conf=(), features=features, levels={}, strata=(), key=(), drop=())
     assert roles.nonconf == ["a", "g"]
     assert str(roles.faults("a_mask", ["One.", "Two."])) == 'a_mask on "t": One.\n  also: Two.'

@@ -8,6 +8,8 @@ import duckdb
 import pytest
 
 from ppduck.dbt.copies import copies
+from ppduck.query import tree as sql
+from ppduck.query.whole_names import qualified
 
 ROWS = 500
 
@@ -38,7 +40,8 @@ def found(
     statement = copies(("o", masked), (types(con, "o"), types(con, masked)), conf, key or ["id"])
     if statement is None:
         return {}
-    rows = con.execute(f'SELECT rule, at_most, "value", meaning FROM ({statement})').fetchall()
+    written = qualified(sql.render(statement))
+    rows = con.execute(f'SELECT rule, at_most, "value", meaning FROM {written}').fetchall()
     assert all(value > limit for _, limit, value, _ in rows)
     return {rule: value for rule, _, value, _ in rows}
 
@@ -103,3 +106,11 @@ def test_what_cannot_be_matched_is_left_to_release_check(con: duckdb.DuckDBPyCon
     assert copies(("o", "m"), (types(con, "o"), types(con, "m")), ["income"], ["no"]) is None
     assert copies(("o", "m"), (types(con, "o"), types(con, "m")), ["no"], ["id"]) is None
     assert copies(("o", "m"), ({"id": "INT", "x": "INT"}, {"id": "INT", "X": "INT"}), ["x"], ["id"]) is None
+
+
+def test_macros_of_the_project_change_nothing(con: duckdb.DuckDBPyConnection) -> None:
+    with con.cursor() as own:
+        for name, parameters in (("hash", "a"), ("corr", "a, b"), ("greatest", "a, b"), ("abs", "a")):
+            own.execute(f"CREATE TEMP MACRO {name}({parameters}) AS 0")
+        masked = "(SELECT m.*, o.income AS before FROM m JOIN o USING (id))"
+        assert list(found(own, masked, ["income"])) == ["copy: before repeats income"]

@@ -153,7 +153,7 @@ def test_a_lost_row_is_not_told_in_standard_deviations() -> None:
     node = {"name": "m", "config": {"meta": {"ppduck": {"mask": "egadp", "conf": "x", "nonconf": [], "key": "id"}}}}
     given = dict.fromkeys(("key", "conf", "nonconf", "limits", "moments", "tolerance")) | {"original": "o"}
     request = {"node": node, "given": given, "masked": "m", "made_of": {}}
-    moments = json.loads(answer("release", json.dumps(request)))["sql"].split("union all")[1]
+    moments = json.loads(answer("release", json.dumps(request)))["sql"].split("UNION ALL")[1]
     with ppduck.connect() as con:
         con.execute("CREATE TABLE o AS SELECT i AS id, sin(i) AS x FROM range(99) r(i)")
         con.execute("CREATE TABLE m AS FROM o WHERE id > 4")

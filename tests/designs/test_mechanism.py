@@ -21,9 +21,10 @@ SOURCE = Source("t", '"t"', COLUMNS, has_rowid=True)
 
 
 def randomization(call: Any, *attributes: Attribute, **parts: Any) -> Randomization:
-    own = {"counts": {}, "key": (), "drop": (), "one_key_in": 1} | parts
+    own: dict[str, Any] = {"counts": {}, "key": (), "drop": (), "one_key_in": 1} | parts
     designs = tuple(attribute.canonical() for attribute in attributes)
-    return Randomization("rr_mask", call, SOURCE, "main.t", designs, designs, **own)
+    own |= {"table": "main.t", "draw_designs": designs, "attributes": designs}
+    return Randomization(function="rr_mask", call=call, source=SOURCE, **own)
 
 
 def attribute(name: str = "x", p: float = 0.9) -> Attribute:

@@ -118,13 +118,13 @@ def test_the_table() -> None:
 )
 def test_what_is_no_table(told: CellCounts, fault: str) -> None:
     with pytest.raises(PpduckError, match=f'^f on "t": .*{fault}'):
-        table_of(SPEC, told)
+        table_of(SPEC, told, "table")
 
 
 def test_a_matrix_of_another_size() -> None:
     spec = CellsSpec("f", "t", (CellColumn("a", None, ((0.9, 0.1), (0.1, 0.9))),), 100)
     with pytest.raises(PpduckError, match='matrix of column "a" is 2×2, but 3 levels occur; give them all in levels'):
-        table_of(spec, counted([3], [0], [5]))
+        table_of(spec, counted([3], [0], [5]), "table")
 
 
 def test_many_cells_are_refused_before_they_are_counted() -> None:

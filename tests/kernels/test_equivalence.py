@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ppduck.kernels import equivalence
-from ppduck.kernels.equivalence import FittedMoments, bootstrap, corrected, fitted_moments, parametric
+from ppduck.kernels.equivalence import FittedMoments, corrected, fitted_moments
 
 pytestmark = pytest.mark.core
 SEEDS = st.integers(0, 2**31)
@@ -21,7 +21,18 @@ Method = Callable[..., list[equivalence.Tested]]
 
 
 def by_t(f_o: np.ndarray, f_m: np.ndarray, region: float, **options: object) -> list[equivalence.Tested]:
-    return parametric(FittedMoments.of(f_o, f_m), region, **options)  # type: ignore[arg-type]
+    return by_moments(FittedMoments.of(f_o, f_m), region, **options)
+
+
+def by_moments(moments: FittedMoments, region: float, **options: object) -> list[equivalence.Tested]:
+    """With what the tests of these have in common."""
+    own = {"alpha": 0.05, "scale": "mean", **options}
+    return equivalence.parametric(moments, region, **own)  # type: ignore[arg-type]
+
+
+def bootstrap(f_o: np.ndarray, f_m: np.ndarray, region: float, **options: object) -> list[equivalence.Tested]:
+    own = {"alpha": 0.05, "scale": "mean", "resamples": 1_000, **options}
+    return equivalence.bootstrap(f_o, f_m, region, **own)  # type: ignore[arg-type]
 
 
 BOTH = pytest.mark.parametrize("test", [by_t, bootstrap])
@@ -128,7 +139,7 @@ def test_models_that_agree_to_twelve_digits_are_told_apart_and_pass() -> None:
     slopes = np.array([2.0, -1.0])
     moments = fitted_moments(50, np.array([1e3, 1e3]), np.eye(2), (5.0, slopes), (5.0, slopes * (1 + 1e-12)))
     assert sqrt(moments.var_d) == pytest.approx(1e-12 * sqrt(5), rel=1e-3)
-    assert all(t.passed for t in parametric(moments, 1e-9))
+    assert all(t.passed for t in by_moments(moments, 1e-9))
 
 
 def at_the_edge(which: int, sign: int, region: float, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -277,7 +288,7 @@ def test_a_mean_of_zero_leaves_no_relative_region_but_one_of_sd(test: Method) ->
     assert slope.passed
     assert test(f_o, f_m, 0.25, scale="sd")[0].smallest_region < 1
     moments = FittedMoments(10, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    assert all(t.passed for t in parametric(moments, 0.0)), "all zero, and so equal"
+    assert all(t.passed for t in by_moments(moments, 0.0)), "all zero, and so equal"
 
 
 def test_resamples_without_a_slope_count_against_it() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ppduck.kernels.linear import independent, regress, root, scaled_noise
+from ppduck.kernels.linear import Blocks, independent, regress, root, scaled_noise
 from ppduck.values import Moments
 
 pytestmark = pytest.mark.core
@@ -53,3 +53,11 @@ def test_moments_from_sums_about_any_centre(seed: int, n: int, size: int, offset
     moments = Moments.from_sums(n, values.sum(axis=0).tolist(), products.tolist())
     np.testing.assert_allclose(moments.mean, values.mean(axis=0), atol=1e-12)
     np.testing.assert_allclose(moments.covariance, np.atleast_2d(np.cov(values.T)), atol=1e-10)
+
+
+def test_rows_come_apart_as_their_moments_do() -> None:
+    drawn = np.random.default_rng(1).normal(size=(9, 4))
+    blocks = Blocks.from_moments(Moments.of(drawn), 2, 1)
+    s, x, v = blocks.parts(blocks.rows(drawn.reshape(-1)))
+    np.testing.assert_array_equal(np.column_stack([s, x, v]), drawn)
+    assert (s.shape[1], x.shape[1], v.shape[1]) == (2, 1, 1)

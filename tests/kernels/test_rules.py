@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -26,6 +27,10 @@ def baskets(table: Array, p: float) -> Baskets:
     return Baskets(every_basket(items).astype(bool), table.ravel(), [np.linalg.inv(uniform(p, 2))] * items)
 
 
+def limits(support: float, confidence: float, **more: Any) -> Limits:
+    return Limits(support, confidence, **{"level": 0.95, "spread": "chebyshev", **more})
+
+
 def by_name(rules: list[Rule]) -> dict[tuple[tuple[int, ...], tuple[int, ...]], Rule]:
     return {(rule.antecedent, rule.consequent): rule for rule in rules}
 
@@ -35,8 +40,8 @@ def by_name(rules: list[Rule]) -> dict[tuple[tuple[int, ...], tuple[int, ...]], 
 def test_supports_and_confidences_are_those_of_the_reconstructed_table(seed: int, items: int, p: float) -> None:
     rng = np.random.default_rng(seed)
     table = rng.integers(1, 100, size=(2,) * items).astype(float)
-    limits = Limits(0.0, 0.0, level=0.9, spread="normal")
-    found = by_name(find_rules(baskets(table, p), limits))
+    asked = limits(0.0, 0.0, level=0.9, spread="normal")
+    found = by_name(find_rules(baskets(table, p), asked, "estimate"))
     reach = half_width(0.9, "normal")
     for (antecedent, consequent), rule in found.items():
         used = sorted((*antecedent, *consequent))
@@ -84,7 +89,7 @@ def test_candidates_are_sets_all_of_whose_parts_reach_the_limit(seed: int, p: fl
             for sign, end in zip((-1, 0, 1), ends.values(), strict=True):
                 end[used] = support + sign * half_width(0.95, "normal") * error
     for by, end in ends.items():
-        rules = find_rules(baskets(table, p), Limits(least, 0.0), by)  # type: ignore[arg-type]
+        rules = find_rules(baskets(table, p), limits(least, 0.0), by)  # type: ignore[arg-type]
         found = {tuple(sorted((*r.antecedent, *r.consequent))) for r in rules}
         for used, bound in ends["upper"].items():
             parts = (part for size in range(1, len(used)) for part in combinations(used, size))
@@ -98,7 +103,7 @@ def test_estimates_lie_in_their_ranges_and_all_of_it_in_0_to_1(seed: int, p: flo
     truth = rng.dirichlet(np.full(16, 0.3)).reshape((2,) * 4)
     table = rng.multinomial(rows, along_axes(truth, [uniform(p, 2)] * 4).ravel()).reshape(truth.shape).astype(float)
     for spread in ("normal", "chebyshev"):
-        for rule in find_rules(baskets(table, p), Limits(0.0, 0.0, spread=spread), "upper"):
+        for rule in find_rules(baskets(table, p), limits(0.0, 0.0, spread=spread), "upper"):
             assert 0 <= rule.support_lower <= rule.support <= rule.support_upper <= 1
             assert 0 <= rule.confidence_lower <= rule.confidence_upper <= 1
             assert np.isnan(rule.confidence) or rule.confidence_lower <= rule.confidence <= rule.confidence_upper
@@ -110,12 +115,12 @@ def test_ranges_cover_as_often_as_they_say(p: float) -> None:
     truth = np.array([[[355, 445], [877, 1063]], [[806, 930], [628, 718]]]).astype(float)
     rng = np.random.default_rng(4)
     published = rng.multinomial(5822, along_axes(truth / 5822, [uniform(p, 2)] * 3).ravel(), size=500)
-    exact = by_name(find_rules(baskets(truth, 1.0), Limits(0.0, 0.0)))
+    exact = by_name(find_rules(baskets(truth, 1.0), limits(0.0, 0.0), "estimate"))
     covered: dict[str, list[tuple[bool, bool]]] = {"normal": [], "chebyshev": []}
     for counts in published:
         table = counts.reshape(truth.shape).astype(float)
         for spread, seen in covered.items():
-            found = find_rules(baskets(table, p), Limits(0.0, 0.0, spread=spread), "upper")  # type: ignore[arg-type]
+            found = find_rules(baskets(table, p), limits(0.0, 0.0, spread=spread), "upper")  # type: ignore[arg-type]
             for name, rule in by_name(found).items():
                 true = exact[name]
                 support = rule.support_lower <= true.support <= rule.support_upper
@@ -146,8 +151,8 @@ def test_conflicts_are_pairs_in_the_wrong_order() -> None:
 
 def test_true_values_of_rules_found_elsewhere() -> None:
     table = np.array([[[5.0, 1.0], [2.0, 4.0]], [[3.0, 6.0], [7.0, 2.0]]])
-    rules = find_rules(baskets(np.ones((2, 2, 2)), 1.0), Limits(0.0, 0.0))
-    exact = by_name(find_rules(baskets(table, 1.0), Limits(0.0, 0.0)))
+    rules = find_rules(baskets(np.ones((2, 2, 2)), 1.0), limits(0.0, 0.0), "estimate")
+    exact = by_name(find_rules(baskets(table, 1.0), limits(0.0, 0.0), "estimate"))
     support, confidence = true_values(baskets(table, 1.0), rules)
     for rule, s, c in zip(rules, support, confidence, strict=True):
         true = exact[rule.antecedent, rule.consequent]
@@ -155,21 +160,21 @@ def test_true_values_of_rules_found_elsewhere() -> None:
 
 
 def test_verdicts() -> None:
-    limits = Limits(0.3, 0.6)
+    asked = limits(0.3, 0.6)
     sure = Rule((0,), (1,), 0.4, 0.35, 0.45, 0.8, 0.7, 0.9)
     perhaps = Rule((0,), (1,), 0.4, 0.25, 0.45, 0.8, 0.7, 0.9)
     never = Rule((0,), (1,), 0.4, 0.35, 0.45, 0.4, 0.3, 0.5)
-    assert [rule.verdict(limits) for rule in (sure, perhaps, never)] == ["frequent", "possible", "no"]
+    assert [rule.verdict(asked) for rule in (sure, perhaps, never)] == ["frequent", "possible", "no"]
 
 
 def test_too_many_sets_are_refused_before_they_are_made() -> None:
     table = np.ones((2,) * 12)
     with pytest.raises(TooManyError, match=r"more than 500 itemsets") as caught:
-        find_rules(baskets(table, 0.6), Limits(0.01, 0.0, most_sets=500))
+        find_rules(baskets(table, 0.6), limits(0.01, 0.0, most_sets=500), "estimate")
     assert caught.value.size == 4
-    assert find_rules(baskets(table, 0.6), Limits(0.01, 0.0, largest=2, most_sets=500))
+    assert find_rules(baskets(table, 0.6), limits(0.01, 0.0, largest=2, most_sets=500), "estimate")
     with pytest.raises(TooManyError, match=r"more than 1,000 rules"):
-        find_rules(baskets(table, 0.6), Limits(0.01, 0.0, largest=3, most_rules=1000))
+        find_rules(baskets(table, 0.6), limits(0.01, 0.0, largest=3, most_rules=1000), "estimate")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +195,7 @@ def test_rules_of_coil(reference_data: Path, rule: str, support: float, confiden
     patterns = counted[list("ABCDEFGHIJ")].to_numpy().astype(bool)
     x, y = (tuple("ABCDEFGHIJ".index(item) for item in part) for part in rule.split())
     name = (tuple(sorted(x)), tuple(sorted(y)))
-    exact = by_name(find_rules(Baskets(patterns, counted["n"], [np.eye(2)] * 10), Limits(0.2, 0.5)))[name]
+    exact = by_name(find_rules(Baskets(patterns, counted["n"], [np.eye(2)] * 10), limits(0.2, 0.5), "estimate"))[name]
     # Printed with one decimal, of which the paper cuts some (35.88 as 35.8).
     assert 100 * exact.support == pytest.approx(support, abs=0.1)
     assert 100 * exact.confidence == pytest.approx(confidence, abs=0.1)
@@ -201,7 +206,9 @@ def test_rules_of_coil(reference_data: Path, rule: str, support: float, confiden
     expected = baskets(along_axes(table, [uniform(0.65, 2)] * len(used)), 0.65)
     last = tuple(range(len(used)))
     found = next(
-        r for r in find_rules(expected, Limits(0.0, 0.0)) if tuple(sorted((*r.antecedent, *r.consequent))) == last
+        r
+        for r in find_rules(expected, limits(0.0, 0.0), "estimate")
+        if tuple(sorted((*r.antecedent, *r.consequent))) == last
     )
     assert 100 * found.support == pytest.approx(100 * exact.support)
     assert 200 * (found.support_upper - found.support) == pytest.approx(published, rel=0.03)

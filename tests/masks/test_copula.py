@@ -32,8 +32,8 @@ def asked(s: Array, x: Array) -> tuple[Blocks, Request, Array]:
     noise = np.random.default_rng(7).normal(size=(len(s), 1))
     rows = np.column_stack([scores(values), noise])
     blocks = Blocks.from_moments(Moments.from_sums(len(rows), *sums_of(rows)), 1, 1)
-    ranks = np.concatenate(sums_of(stats.rankdata(values, axis=0) - (len(s) + 1) / 2))
-    request = Request("shuffle_mask", "t", None, ["x"], ["s"], None, TermPlaces(1), ["s", "x"], ranks, rows.reshape(-1))
+    ranks = Moments.of(stats.rankdata(values, axis=0) - (len(s) + 1) / 2)
+    request = Request("shuffle_mask", "t", None, ["x"], ["s"], None, TermPlaces(1), ["s", "x"], ranks, rows)
     return blocks, request, rows
 
 

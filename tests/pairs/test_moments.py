@@ -6,7 +6,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from ppduck.pairs.moments import far_off
+from ppduck.pairs.moments import apart, apart_by, far_off
 from tests.laws import insert
 
 pytestmark = pytest.mark.core
@@ -60,3 +60,9 @@ def test_a_centre_far_from_the_mean_is_found() -> None:
             AS sums("_pp_sums", "_pp_products", "_pp_count")"""
         ).fetchall()
     assert found == [(False,), (True,)]
+
+
+def test_what_was_told_of_pieces_comes_apart_again() -> None:
+    assert [each.tolist() for each in apart(np.arange(4.0), 2)] == [[0.0, 1.0], [2.0, 3.0]]
+    sizes = np.array([1.0, np.nan, 2.0])  # no row of the second was drawn
+    assert [each.tolist() for each in apart_by(np.arange(3.0), sizes)] == [[0.0], [], [1.0, 2.0]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from ppduck.pairs.one_to_one import CHECK
@@ -45,3 +46,10 @@ def test_shared_pairs_are_read_and_not_matched_again() -> None:
     text = sql.render(statement.query(sql.query([sql.column("_pp_x0")], sql.table(PAIRS))))
     assert f'FROM "{SHARED}"' in text
     assert "JOIN" not in text
+
+
+def test_rows_come_apart_as_their_names_say() -> None:
+    spec = replace(SPEC, features=["s"], columns=["x", "z"])
+    rows = spec.rows(np.arange(10.0))
+    s, x, y = spec.parts(rows)
+    assert [each[0].tolist() for each in (s, x, y)] == [[0.0], [1.0, 2.0], [3.0, 4.0]]

@@ -32,3 +32,8 @@ def test_every_name_is_quoted(name: str) -> None:
     with duckdb.connect() as con:
         found = con.execute(render(sql.query([sql.named(sql.text("it's"), name)])))
         assert (found.description[0][0], found.fetchone()) == (name, ("it's",))
+
+
+def test_an_argument_by_its_name() -> None:
+    asked = sql.rows_of("read_csv", sql.text("f.csv"), sql.argument("header", exp.true()))
+    assert render(sql.query([exp.Star()], asked)) == "SELECT * FROM read_csv('f.csv', header := TRUE)"

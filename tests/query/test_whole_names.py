@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ppduck.query.whole_names import foreign, qualified, qualified_within, systems
+from ppduck.query import tree as sql
+from ppduck.query.whole_names import foreign, qualified, qualified_within, systems, theirs
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,8 @@ def test_division_where_it_would_be_whole() -> None:
 def test_sql_within_strings() -> None:
     found = qualified_within("'SELECT sum(x)' || upper(y) || word(z)", systems, lambda name: name != "word")
     assert found == "'SELECT system.main.sum(x)' || system.main.upper(y) || word(z)"
+
+
+def test_the_users_words_within_a_tree() -> None:
+    tree = sql.query([sql.call("sum", theirs("sum(y)"))])
+    assert qualified(sql.render(tree)) == "SELECT system.main.sum(sum(y))"

@@ -23,7 +23,7 @@ def summed(rows: Array, centre: Array, judged: int = 2) -> Solvable:
     x = rows[:, 1]
     return Solvable(
         None, len(z), z.sum(axis=0), (z.T @ z)[lower], z[:, :judged].min(axis=0), z[:, :judged].max(axis=0), [],
-        centre[1:2], None, None, None, np.array([x.min()]), np.array([x.max()]), np.array([x.mean()]), np.zeros(1), 1, 1,
+        centre[1:2], None, None, None, None, np.array([x.min()]), np.array([x.max()]), np.array([x.mean()]), np.zeros(1), 1, 1,
     )  # fmt: skip
 
 

@@ -36,7 +36,13 @@ def masking() -> Callable[..., Masking]:
         levels = {"g": ["a", "b"]} if "g" in nonconf else {}
         features = [each for name in nonconf for each in features_of(source.column(name), levels)]
         roles = Roles(
-            source, tuple(source.column(name) for name in conf), tuple(features), levels, tuple(strata), tuple(key), ()
+            source=source,
+            conf=tuple(source.column(name) for name in conf),
+            features=tuple(features),
+            levels=levels,
+            strata=tuple(strata),
+            key=tuple(key),
+            drop=(),
         )
         function = function_named(mask)
         assert isinstance(function, NumericMask)

@@ -27,8 +27,9 @@ def test_a_sample_has_the_rows_with_the_smallest_keys() -> None:
 
 def test_a_sample_is_in_an_order_that_tells_nothing(masking: Make) -> None:
     made = masking()
-    stage = sample_of_terms(Measured(made, own_terms(made), "_pp_narrow", True, "all"), ["_pp_d0", "_pp_v0"])
+    stage = sample_of_terms(Measured(made, own_terms(made), "_pp_narrow", True, "all"))
     written = sql.render(stage.tree)
+    assert 'CAST("_pp_d0" AS DOUBLE), CAST("_pp_d1" AS DOUBLE), CAST("_pp_v0" AS DOUBLE)' in written  # [S, X, V]
     assert 'ORDER BY "_pp_key" ASC NULLS LAST' in written
     assert '"_pp_key" <= "_pp_look"."_pp_sampled_upto"' in written
 

@@ -1,0 +1,79 @@
+"""What the macros ask, as values: JSON is read here, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ppduck.dbt.project import Node
+from ppduck.frozen import frozen
+
+Types = Mapping[str, str]  # of columns by name
+Names = str | list[str]
+
+
+@frozen(kw_only=True)
+class MaskedSource:
+    """What a model masks, as dbt writes it into a FROM clause, and its columns once it is there."""
+
+    name: str
+    table: str
+    is_cte: bool
+    columns: list[str]
+
+
+@frozen(kw_only=True)
+class MaskRequest:
+    """The masking statement of a model."""
+
+    node: Node
+    source: MaskedSource
+    call: Mapping[str, Any]  # what the model's call of the macro adds to its rule
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> MaskRequest:
+        return cls(**{**given, "source": MaskedSource(**given["source"])})
+
+    @property
+    def is_unit_test(self) -> bool:
+        return self.node.get("resource_type") == "unit_test"
+
+
+@frozen(kw_only=True)
+class CheckRequest:
+    """Whether the rules of the selected models can be carried out."""
+
+    nodes: Mapping[str, Node]
+    selected: list[str]
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> CheckRequest:
+        return cls(**given)
+
+
+@frozen(kw_only=True)
+class ReleaseGiven:
+    """The arguments of the test ppduck_release; None of those that are not given."""
+
+    original: str | None
+    key: Names | None
+    conf: Names | None
+    nonconf: Names | None
+    limits: Mapping[str, float] | None
+    moments: bool | None
+    tolerance: float | None
+
+
+@frozen(kw_only=True)
+class ReleaseRequest:
+    """The statement whose rows are the rules that a release fails."""
+
+    node: Node
+    given: ReleaseGiven
+    masked: str
+    made_of: Mapping[str, Node]
+    columns: tuple[Types, Types] | None = None  # of original and release, where they are there
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> ReleaseRequest:
+        return cls(**{**given, "given": ReleaseGiven(**given["given"])})

@@ -1,0 +1,40 @@
+"""What the macros ask is read once: a word that is missing or not known is told, and not passed over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ppduck.dbt.requests import CheckRequest, MaskRequest, ReleaseRequest
+
+NODE: dict[str, Any] = {"name": "m", "resource_type": "model"}
+SOURCE = {"name": "s", "table": '"s"', "is_cte": False, "columns": ["x"]}
+GIVEN = dict.fromkeys(("original", "key", "conf", "nonconf", "limits", "moments", "tolerance"))
+RELEASE = {"node": NODE, "given": GIVEN, "masked": '"m"', "made_of": {}}
+
+
+def test_a_mask() -> None:
+    read = MaskRequest.read({"node": NODE, "source": SOURCE, "call": {}})
+    assert (read.source.table, read.source.columns) == ('"s"', ["x"])
+    assert not read.is_unit_test
+    of_test = MaskRequest.read({"node": {**NODE, "resource_type": "unit_test"}, "source": SOURCE, "call": {}})
+    assert of_test.is_unit_test
+
+
+def test_a_check() -> None:
+    assert CheckRequest.read({"nodes": {"model.m": NODE}, "selected": ["model.m"]}).selected == ["model.m"]
+
+
+def test_a_release_whose_tables_are_there_or_not() -> None:
+    assert ReleaseRequest.read(RELEASE).columns is None
+    there = ReleaseRequest.read({**RELEASE, "columns": [{"x": "DOUBLE"}, {"x": "DOUBLE"}]})
+    assert there.columns is not None
+    assert there.given.limits is None
+
+
+def test_words_that_are_missing_or_not_known_are_told() -> None:
+    with pytest.raises(TypeError, match="MaskedSource: columns is missing"):
+        MaskRequest.read({"node": NODE, "source": {"name": "s", "table": "s", "is_cte": False}, "call": {}})
+    with pytest.raises(TypeError, match="ReleaseGiven has no limit"):
+        ReleaseRequest.read({**RELEASE, "given": {**GIVEN, "limit": 1}})
