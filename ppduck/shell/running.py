@@ -16,11 +16,13 @@ from types import FrameType
 import duckdb
 
 import ppduck
+from ppduck import libraries
 from ppduck.shell.streams import complain
 
 PATIENCE = 5.0  # seconds that DuckDB has to end a query before Ctrl-C ends the program
 _LIBRARY = str(Path(ppduck.__file__).parent)
 _SHELL = str(Path(__file__).parent)
+_IMPORTS = ("<frozen importlib", libraries.__file__)
 
 
 class Cancelled(Exception):  # noqa: N818 - what the user wanted is no error
@@ -96,13 +98,18 @@ class Run:
 
 
 def _is_at_work(frame: FrameType | None) -> bool:
-    """Whether a thread is inside a function that ppduck gave to DuckDB."""
+    """Whether a thread is inside a function that ppduck gave to DuckDB, and not in the midst of an import.
+
+    Half a library could not be imported again; whoever waits for it is stopped when it is there.
+    """
+    at_work = False
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith(_LIBRARY) and not file.startswith(_SHELL):
-            return True
+        if file.startswith(_IMPORTS):
+            return False
+        at_work = at_work or (file.startswith(_LIBRARY) and not file.startswith(_SHELL))
         frame = frame.f_back
-    return False
+    return at_work
 
 
 @contextlib.contextmanager

@@ -7,10 +7,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import duckdb
 import pytest
 
+from ppduck.libraries import Later
 from ppduck.shell.dots import understood
 from ppduck.shell.running import Cancelled, Run
 from ppduck.shell.session import Session
@@ -80,6 +82,28 @@ def test_work_that_asks_is_stopped_between_queries(con: duckdb.DuckDBPyConnectio
             con.execute("SELECT 1")
 
     assert cancelled(con, asks) < 20
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no signals to send")
+def test_a_library_that_is_being_imported_is_imported_whole(
+    con: duckdb.DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would else lack what comes after the interrupt, for as long as the process lives."""
+    whole = tmp_path / "whole"
+    slow = f"import time\nfor _ in range(100):\n    time.sleep(0.01)\nopen({str(whole)!r}, 'a').close()"
+    (tmp_path / "slow_library.py").write_text(slow)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    library = Later("slow_library")
+
+    def work(run: Run) -> None:
+        library.load()
+        while True:
+            run.check()
+            time.sleep(0.01)
+
+    assert cancelled(con, work) < 20
+    assert whole.exists()
+    assert library.load() is sys.modules["slow_library"]
 
 
 def test_errors_and_ends_are_handed_on(con: duckdb.DuckDBPyConnection) -> None:
