@@ -18,6 +18,13 @@ FORM = LinearForm(
 )
 
 
+def mask_that_reads(x: Span, v: Span) -> LinearMask:
+    plan = sql.null()
+    return LinearMask(
+        "m", Call, lambda catalog, call: plan, "", "", solve=lambda blocks, request: FORM, reads_x=x, reads_v=v
+    )
+
+
 @pytest.mark.parametrize(
     ("reads_x", "reads_v", "expected"),
     [
@@ -27,31 +34,13 @@ FORM = LinearForm(
     ],
 )
 def test_a_form_column_by_column(reads_x: Span, reads_v: Span, expected: list[float]) -> None:
-    mask = LinearMask(
-        "m",
-        Call,
-        lambda catalog, call: sql.null(),
-        "",
-        "",
-        solve=lambda blocks, request: FORM,
-        reads_x=reads_x,
-        reads_v=reads_v,
-    )
+    mask = mask_that_reads(reads_x, reads_v)
     assert flatten(mask, FORM) == expected
     assert mask.size(p=1, q=2) == len(expected) // 2
 
 
 def test_outputs_go_round_the_columns_and_keep_to_their_own() -> None:
-    mask = LinearMask(
-        "m",
-        Call,
-        lambda catalog, call: sql.null(),
-        "",
-        "",
-        solve=lambda blocks, request: FORM,
-        reads_x="own",
-        reads_v="none",
-    )
+    mask = mask_that_reads("own", "none")
     assert [mask.terms(j, ["s"], ["x0", "x1"], ["v0", "v1"]) for j in range(3)] == [
         ["s", "x0"],
         ["s", "x1"],
