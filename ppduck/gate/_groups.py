@@ -8,11 +8,14 @@ each of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ppduck.frozen import frozen
+from ppduck.gate._rows import Limits, arm, nobody
+from ppduck.gate.rules import COPIED, COPY
 from ppduck.masks.groups import GROUP_ID
 from ppduck.pairs.columns import Compared
+from ppduck.pairs.one_to_one import CHECK
 from ppduck.pairs.rows import SHARED
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
@@ -111,6 +114,36 @@ RULES = {
         "largest share of a group's rows that have the same value of a conf column; lower is safer",
     ),
 }
+
+
+_PLACE = 100_000  # behind the rules that are figures of functions
+
+
+def rows(hidden: Hidden, limits: Limits) -> Iterator[sql.Expr]:
+    """The rules of columns that are hidden in groups."""
+    for place, rule in enumerate(hidden.rules, start=_PLACE):
+        if limits.asks(rule):
+            how = RULES[rule]
+            yield _row(place, rule, limits.numbers.get(rule, how.limit), how.value(hidden), how.meaning)
+    if hidden.generalised:
+        # Whatever a call allows: a number as text is no range.
+        copied = COPIED["categories"]
+        assert copied.default is not None
+        assert copied.default.number is not None
+        yield _row(_PLACE + len(RULES), COPY, copied.default.number, hidden.ungeneralised(), copied.meaning)
+
+
+def _row(place: int, rule: str, most: float, value: sql.Expr, why: str) -> sql.Expr:
+    own = arm(
+        sql.number(place),
+        sql.text(rule),
+        column=nobody(),
+        value=sql.column("value"),
+        at_most=sql.number(most),
+        why=sql.text(why),
+    )
+    # "value" is also what the column of the figure is called.
+    return sql.query(own, sql.derived(value, "_pp_hidden").cross(sql.table(CHECK)))
 
 
 def hidden_in(columns: Compared, conf: Sequence[str]) -> Hidden:

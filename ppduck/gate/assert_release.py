@@ -24,12 +24,14 @@ REMEDY = (
 def plan(catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
     statement = sql.Statement()
     statement.step("_pp_found", release_check.checked(NAME, catalog, call), materialized=False)
+    asked = sql.present([sql.column("passed")])
+    assert asked is not None
     passed, failed = sql.column("passed"), sql.column("passed").not_()
     judged = {
         "_pp_list": sql.call(
             "list", sql.struct({result.name: sql.column(result.name) for result in RESULTS})
         ),
-        "_pp_asked": aggregates.rows(),
+        "_pp_asked": sql.only(aggregates.rows(), asked),
         "_pp_kept": sql.only(aggregates.rows(), passed),
         "_pp_failed": sql.only(sql.call("string_agg", _failure(), sql.text("; ")), failed),
     }
@@ -56,7 +58,13 @@ def _failure() -> sql.Expr:
     above = sql.call("concat", sql.text(" is "), value, sql.text(", above its limit of "), most)
     unknown = sql.call("concat", sql.text(" could not be measured, limit "), most.copy())
     known = sql.call("isfinite", sql.column("value"))
-    return sql.call("concat", sql.column("rule"), sql.cases((known, above), otherwise=unknown))
+    asked_of = sql.present([sql.column("column_name")])
+    assert asked_of is not None
+    of = sql.call("concat", sql.text(" of "), sql.column("column_name"))
+    named = sql.cases((asked_of, of), otherwise=sql.text(""))
+    return sql.call(
+        "concat", sql.column("rule"), named, sql.cases((known, above), otherwise=unknown)
+    )
 
 
 def _message(call: ReleaseCheckCall) -> sql.Expr:

@@ -18,18 +18,23 @@ OF_ANY = arguments.number(Range(0))
 
 @frozen
 class Limit:
-    """The largest value that a rule allows: a number, or what chance makes, or the larger of both."""
+    """The largest value that a rule allows: a number, what chance makes, the larger of both, or their sum."""
 
     number: float | None
     or_chance: bool = False
+    beyond_chance: bool = False
 
     def allows(self, chance: sql.Expr | None) -> sql.Expr:
         """For one row of the function: each column is held to what chance makes of it, not of another."""
         own = None if self.number is None else sql.double(sql.number(self.number))
-        if own is not None and not self.or_chance:
+        if own is not None and not self.or_chance and not self.beyond_chance:
             return own
         assert chance is not None
-        return chance.copy() if own is None else sql.call("greatest", own, chance.copy())
+        if own is None:
+            return chance.copy()
+        if self.beyond_chance:  # a share of the rows, where chance makes a count
+            return chance + own * sql.column("rows")
+        return sql.call("greatest", own, chance.copy())
 
 
 @frozen
@@ -48,6 +53,8 @@ class Rule:
     # its limit where a call names none; None where it is asked only by name
     default: Limit | None = None
     reads_again: bool = False  # by default only of a release that may change from read to read
+    counts: bool = False  # its figure is a count of rows, and a limit a share of them beyond chance
+    fixed: bool = False  # it cannot be switched off, nor its limit changed
 
     @property
     def step(self) -> str:
@@ -63,10 +70,25 @@ class Rule:
         asked = "".join(f", {name} := {value!r}" for name, value in self.more.items())
         return f"{self.meaning} ({self.function}{asked}); lower is {'better' if self.most > 1 else 'safer'}"
 
+    def limited(self, number: float) -> Limit:
+        """The limit that a call names."""
+        return Limit(number, beyond_chance=self.counts)
+
 
 def _linkage(meaning: str, default: Limit | None = None, **more: str) -> Rule:
     linked = sql.column("linked_share")
     return Rule("record_linkage", linked, meaning, more=more, of="all", default=default)
+
+
+def _count(value: str, chance: str, meaning: str) -> Rule:
+    return Rule(
+        "unchanged_values",
+        sql.double(sql.column(value)),
+        meaning,
+        chance=sql.column(chance),
+        default=Limit(None),
+        counts=True,
+    )
 
 
 # What dealing out masked values at random gives, and how far two such shares may differ once in a thousand times.
@@ -114,7 +136,7 @@ RULES = {
     "r2_gain": Rule(
         "value_disclosure",
         sql.column("gain"),
-        "R² of a conf column that the release adds to nonconf, the largest",
+        "R² of a conf column that the release adds to nonconf",
         more=CURVE,
         chance=TOLERANCE,
         default=Limit(0.01, or_chance=True),
@@ -122,41 +144,38 @@ RULES = {
     "r2_gain_kernel": Rule(
         "value_disclosure",
         sql.column("gain"),
-        "R² of a conf column that the release adds to nonconf by curves, the largest",
+        "R² of a conf column that the release adds to nonconf by curves",
         more={"model": "kernel"},
         chance=TOLERANCE,
     ),
     "r2": Rule(
         "value_disclosure",
         sql.column("r2_sy"),
-        "R² of a conf column by nonconf and the release, the largest",
+        "R² of a conf column by nonconf and the release",
     ),
     "interval": Rule(
         "interval_disclosure",
         SHARE,
-        "share of a conf column's values within rank windows around the masked ones, the largest",
+        "share of a conf column's values within rank windows around the masked ones",
         ("kind", "rank"),
         chance=NEAR_BY_CHANCE,
         default=Limit(0.5, or_chance=True),
     ),
-    "agreement": Rule(
-        "interval_disclosure",
-        SHARE,
-        "share of a category's values that are as they were, the largest",
-        ("kind", "agreement"),
-        of="categories",
+    "unchanged": _count(
+        "unchanged", "at_most", "values of a conf column that are exactly what they were; at most what chance makes equal"
     ),
-    "unchanged": Rule(
-        "unchanged_values",
-        sql.column("excess"),
-        "share of a conf column's values that are as they were, beyond what chance makes equal, the largest",
-        chance=TOLERANCE,
-        default=Limit(0.01, or_chance=True),
+    "near": _count(
+        "near", "near_at_most", "values of a conf column that are what they were to six digits; at most what chance makes"
+    ),
+    "tail": _count(
+        "tail",
+        "tail_at_most",
+        "the same of the largest or the smallest hundredth of a conf column; at most what chance makes",
     ),
     "averaging": Rule(
         "averaging_attack",
         sql.column("gain"),
-        "R² of a conf column that the mean of ten reads adds to one, the largest",
+        "R² of a conf column that the mean of ten reads adds to one",
         default=Limit(0.0),
         reads_again=True,
     ),
@@ -182,6 +201,26 @@ RULES = {
         most=math.inf,
     ),
 }
+# A column that was not masked is refused whatever a call allows: of numbers, one that is mostly as it was; of
+# categories, of which a design may keep many, one that is so everywhere.
+COPIED = {
+    "numbers": Rule(
+        "unchanged_values",
+        sql.column("excess"),
+        "share of a conf column's values that are as they were, beyond chance; no limit allows more",
+        default=Limit(0.5),
+        fixed=True,
+    ),
+    "categories": Rule(
+        "unchanged_values",
+        sql.column("excess"),
+        "share of a category's values that are as they were, beyond chance; no limit allows all of them",
+        of="categories",
+        default=Limit(0.999),
+        fixed=True,
+    ),
+}
+COPY = "copy"
 LEFT_OUT = "left_out"
 LEFT_OUT_MEANING = (
     "share of rows that no rule but unchanged has seen, because a value of theirs in conf, or a number in nonconf, is "

@@ -1,55 +1,69 @@
 """unchanged_values(): how many values of a release are those of their original, beyond what chance makes equal.
 
-Of the pairs in which neither is NULL, a share a is equal; if the masked values were dealt out at random it would be
-e = Σ p(v)·q(v) over the values v of both sides. The excess (a - e)/(1 - e), Cohen's κ, is 0 for a release that has
-nothing to do with its original and 1 for a copy, however few values a column has. Each column is looked at by itself,
-so that a NULL elsewhere hides nothing.
+Numbers are counted that are exactly what they were, and those that are so to six digits; the largest and the smallest
+hundredth of the originals by themselves as well, as they are what is sought first. What chance makes equal is counted
+in the same data: see ``kernels.unchanged``. Of categories a share a is equal, and would be e = Σ p(v)·q(v) if the masked
+ones were dealt out at random; the excess (a - e)/(1 - e) is Cohen's κ. Each column is looked at by itself, so that a
+NULL elsewhere hides nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 
+from typing import Any
+
+import numpy as np
 from sqlglot import exp
 
 from ppduck.call.registry import Kind, Result, register
+from ppduck.call.udf import rows_type, told_udf
+from ppduck.frozen import frozen
+from ppduck.kernels import unchanged
 from ppduck.kernels.prediction import CHANCE, ROUNDING
 from ppduck.libraries import stats
 from ppduck.pairs.columns import Compared, ComparedCall
 from ppduck.pairs.measure import measure
-from ppduck.pairs.moments import any_of
-from ppduck.pairs.one_to_one import CHECK, MATCHED
-from ppduck.pairs.rows import PAIRS, PIECES, Pairs
+from ppduck.pairs.rows import HASH, PAIRS, PIECES, Pairs, PairSpec, Told, unnested
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.values import Array
 
 NAME = "unchanged_values"
-Compare = tuple[str, str, str]  # a column's name, and what it is called before and after
-MEANING = "values equal to their original; excess, what chance does not explain, should be 0; lower is safer"
+MEANING = "values that are their originals, exactly or to six digits, and what chance allows; lower is safer"
 RESULTS = (
     Result("column_name", "VARCHAR", "a column"),
-    Result(
-        "passed",
-        "BOOLEAN",
-        "whether the excess is within its tolerance; NULL where no pair has both values",
-    ),
-    Result(
-        "excess",
-        "DOUBLE",
-        "the share of values left as they were, beyond what chance makes equal: Cohen's kappa",
-    ),
-    Result("tolerance", "DOUBLE", "what chance makes of so many rows"),
+    Result("passed", "BOOLEAN", "whether no more are equal than chance allows; NULL without pairs"),
     Result("unchanged", "BIGINT", "how many values are equal to their original"),
-    Result("share", "DOUBLE", "the same as a share"),
-    Result(
-        "chance_share",
-        "DOUBLE",
-        "the share that would be equal if masked values were dealt out at random",
-    ),
+    Result("at_most", "DOUBLE", "how many may be, by chance"),
+    Result("near", "BIGINT", "of numbers, how many are equal to six digits"),
+    Result("near_at_most", "DOUBLE", "how many may be, by chance"),
+    Result("tail", "BIGINT", "the same of the largest or the smallest hundredth, whichever has more beyond chance"),
+    Result("tail_at_most", "DOUBLE", "how many may be there"),
+    Result("excess", "DOUBLE", "the share of values left as they were, beyond what chance makes equal: Cohen's kappa"),
+    Result("share", "DOUBLE", "the share left as they were"),
+    Result("chance_share", "DOUBLE", "the share that chance makes equal"),
     Result("rows", "BIGINT", "the pairs in which neither value is NULL"),
     Result("left_out", "BIGINT", "the pairs in which one is"),
     Result("meaning", "VARCHAR", "the figures in words"),
-)
+)  # fmt: skip
+SAMPLED = 10_000  # rows by whose quantiles zones are cut
+CUTS, ASKED = "_pp_cuts", "_pp_zones_asked"
+# What is counted of each number, in this order.
+COUNTED = ("rows", "repeat", *(f"{what}{zone}" for zone in ("", "_low", "_high") for what in ("same", "near", "wide")))  # fmt: skip
+ZONE_FIGURES = ("zone", "pairs", "same", "originals", "masked", "values", "met")
+DECIMALS = 3
+
+
+@frozen
+class UnchangedTold(Told):
+    """Counts of each number; figures of its zones, one list after the other, and their lengths; counts of categories:
+    pairs, equal ones, and how many of all with all are equal.
+    """
+
+    counts: Array | None
+    zones: Array | None
+    lengths: Array | None
+    categories: Array | None
 
 
 def choose(columns: Compared, call: ComparedCall) -> None:
@@ -57,90 +71,171 @@ def choose(columns: Compared, call: ComparedCall) -> None:
 
 
 def answer(pairs: Pairs, call: ComparedCall) -> sql.Expr:
-    of = pairs.columns
-    compared = [(column.name, f"_pp_x{j}", f"_pp_y{j}") for j, column in enumerate(of.numbers)]
-    compared += [(column.name, f"_pp_a{j}", f"_pp_b{j}") for j, column in enumerate(of.categories)]
+    q, c = range(len(pairs.columns.numbers)), range(len(pairs.columns.categories))
     statement = pairs.statement(materialized=True)
-    pairs.aggregate(statement, _counts(compared))
+    rows = sql.table(PAIRS)
+    if q:
+        statement.step(CUTS, _cuts(q), materialized=True)
+        rows = rows.cross(sql.table(CUTS))
+    counts = {f"_pp_{what}{j}": value for j in q for what, value in _counts(j).items()}
+    for j in c:
+        a, b = sql.column(f"_pp_a{j}"), sql.column(f"_pp_b{j}")
+        counts[f"_pp_both{j}"] = sql.only(aggregates.rows(), _both(a, b))
+        counts[f"_pp_agree{j}"] = sql.only(aggregates.rows(), a.eq(b))
+    pairs.aggregate(statement, counts, rows)
+    totals = {name: sql.call("coalesce", sql.call("sum", sql.column(name)), sql.number(0)) for name in counts}  # fmt: skip
+    summed = sql.query(sql.columns(totals), sql.table(PIECES))
+    statement.step("_pp_totals", summed, materialized=True)
+    whole = sql.table("_pp_totals")
+    if q:
+        statement.step(ASKED, _asks(q), materialized=True)
+    for j in q:
+        whole = whole.cross(sql.derived(_zones(j), f"_pp_zones_of{j}"))
+    for j in c:
+        met = _met(f"_pp_a{j}", f"_pp_b{j}", f"_pp_met{j}")
+        whole = whole.cross(sql.derived(met, f"_pp_met_of{j}"))
+    names = [f"_pp_{what}{j}" for j in q for what in COUNTED]
+    of_categories = [f"_pp_{what}{j}" for j in c for what in ("both", "agree", "met")]
+    told = {
+        "counts": sql.array(map(sql.column, names), "DOUBLE"),
+        "zones": sql.call("flatten", sql.array((sql.column(f"_pp_zones{j}") for j in q), "DOUBLE[]")),
+        "lengths": sql.array((sql.call("len", sql.column(f"_pp_zones{j}")) for j in q), "DOUBLE"),
+        "categories": sql.array(map(sql.column, of_categories), "DOUBLE"),
+    }  # fmt: skip
     pairs.check(statement)
-    figures = sql.derived(_figures(compared), "_pp_figures")
-    judged = sql.query([exp.Star(), *sql.columns(_judgement())], figures)
-    passed = {
-        "passed": sql.column("excess") <= sql.column("tolerance"),
-        "meaning": sql.text(MEANING),
-    }
-    columns = {result.name: passed.get(result.name, sql.column(result.name)) for result in RESULTS}
-    return statement.query(
-        sql.query(
-            sql.columns(columns), sql.derived(judged, "_pp_judged"), order=[sql.column("_pp_place")]
-        )
-    )
+    made = sql.query(sql.columns({f"_pp_told_{name}": value for name, value in told.items()}), whole)
+    answered = unnested(SOLVE, pairs.spec(PairSpec), told, sql.derived(made, "_pp_whole"), RESULTS)
+    return statement.query(answered)
 
 
-def _judgement() -> dict[str, sql.Expr]:
-    """What is equal without fail tells nothing: where chance makes all equal there is no excess."""
-    share, chance, rows = (sql.column(name) for name in ("share", "chance_share", "rows"))
-    left, some = sql.number(1) - chance, chance < sql.number(1)
-    spread = sql.call("sqrt", chance / left / rows)
-    allowed = sql.double(sql.number(float(stats.norm.isf(CHANCE)))) * spread
-    zero = sql.number(0)
-    return {
-        "excess": sql.cases((some, (share - chance) / left), otherwise=zero),
-        "tolerance": sql.cases((some.copy(), allowed), otherwise=zero.copy())
-        + sql.double(sql.number(ROUNDING)),
-    }
-
-
-def _counts(compared: Sequence[Compare]) -> dict[str, sql.Expr]:
-    """Of each column the pairs in which neither value is NULL, and those in which both are equal."""
-    found: dict[str, sql.Expr] = {}
-    for place, (_, before, after) in enumerate(compared):
-        x, y = sql.column(before), sql.column(after)
-        both = sql.present([x, y])
-        assert both is not None
-        found[f"_pp_rows{place}"] = sql.only(aggregates.rows(), both)
-        found[f"_pp_same{place}"] = sql.only(aggregates.rows(), x.eq(y))
+def _both(*values: sql.Expr) -> sql.Expr:
+    found = sql.present(values)
+    assert found is not None
     return found
 
 
-def _figures(compared: Sequence[Compare]) -> sql.Expr:
-    """The figures of each column, one below the other; NULL where no pair has both values."""
+def _cuts(q: range) -> sql.Expr:
+    """Quantiles of the originals in some rows, the same in any order of rows: ends of the tails, middle and width."""
+    some = sql.query(
+        [sql.column(f"_pp_x{j}") for j in q],
+        sql.table(PAIRS),
+        order=[sql.column(HASH)],
+        limit=sql.number(SAMPLED),
+    )
+    found: dict[str, sql.Expr] = {}
+    for j in q:
+        x = sql.column(f"_pp_x{j}")
+        for name, share in (("low", 0.01), ("quarter", 0.25), ("middle", 0.5), ("most", 0.75), ("high", 0.99)):  # fmt: skip
+            found[f"_pp_{name}{j}"] = sql.call("quantile_disc", x.copy(), sql.number(share))
+    return sql.query(sql.columns(found), sql.derived(some, "_pp_some"))
 
-    def of_each(name: str) -> sql.Expr:
-        totals = (
-            sql.call("coalesce", sql.call("sum", sql.column(f"{name}{place}")), sql.number(0))
-            for place in range(len(compared))
+
+def _counts(j: int) -> dict[str, sql.Expr]:
+    x, y = sql.column(f"_pp_x{j}"), sql.column(f"_pp_y{j}")
+    apart, size = sql.call("abs", x - y), sql.call("abs", x.copy())
+    agree = {
+        "same": x.eq(y),
+        "near": apart <= sql.number(unchanged.NEAR) * size,
+        "wide": apart.copy() <= sql.number(unchanged.WIDE) * size.copy(),
+    }
+    zones = {
+        "": None,
+        "_low": x <= sql.column(f"_pp_low{j}"),
+        "_high": x >= sql.column(f"_pp_high{j}"),
+    }
+    few = sql.call("round", y.copy(), sql.number(DECIMALS)).eq(y.copy())
+    found = {
+        "rows": sql.only(aggregates.rows(), _both(x, y)),
+        "repeat": sql.only(aggregates.rows(), few),
+    }
+    for zone, inside in zones.items():
+        for what, condition in agree.items():
+            where = condition.copy() if inside is None else condition.copy() & inside.copy()
+            found[f"{what}{zone}"] = sql.only(aggregates.rows(), where)
+    return found
+
+
+def _asks(q: range) -> sql.Expr:
+    """Whether values are equal, or near ones are more than their size explains: only then are zones counted."""
+    share = sql.number(unchanged.WIDE / unchanged.NEAR - 1)
+    found = {}
+    for j in q:
+        asks = [sql.column(f"_pp_same{j}") > sql.number(0)]
+        for zone in ("", "_low", "_high"):
+            near, wide = (sql.column(f"_pp_{what}{zone}{j}") for what in ("near", "wide"))
+            by_size = (wide - near) / share.copy()
+            asks.append(near > by_size + sql.number(3) * sql.call("sqrt", by_size.copy()))
+        found[f"_pp_asked{j}"] = exp.or_(*asks, copy=False)
+    return sql.query(sql.columns(found), sql.table("_pp_totals"))
+
+
+def _zone(value: sql.Expr, j: int) -> sql.Expr:
+    """By size: narrow near the middle, wider beyond, and the tails apart."""
+    low, high, middle, quarter, most = (
+        sql.column(f"_pp_{name}{j}") for name in ("low", "high", "middle", "quarter", "most")
+    )
+    width = sql.call("nullif", most - quarter, sql.number(0))
+    spread = sql.call("coalesce", width, sql.call("nullif", high - low, sql.number(0)), sql.number(1))
+    scaled = sql.call("asinh", sql.number(4) * (value.copy() - middle) / spread)
+    return sql.cases(
+        (value.copy() <= low.copy(), sql.number(unchanged.LOW)),
+        (value.copy() >= high.copy(), sql.number(unchanged.HIGH)),
+        otherwise=sql.cast(sql.call("floor", sql.number(8) * scaled), "BIGINT"),
+    )
+
+
+def _zones(j: int) -> sql.Expr:
+    """Figures of all zones of a number as one list, ZONE_FIGURES one after the other; none if nobody asks."""
+    x, y = sql.column(f"_pp_x{j}"), sql.column(f"_pp_y{j}")
+    rows = sql.table(PAIRS).cross(sql.table(CUTS)).cross(sql.table(ASKED))
+    asked = sql.column(f"_pp_asked{j}") & _both(x, y)
+    one, nothing = sql.number(1), sql.cast(sql.null(), "INTEGER")
+    sides = [
+        {"_pp_value": x, "_pp_zone": _zone(x, j), "_pp_before": one, "_pp_after": nothing},
+        {"_pp_value": y, "_pp_zone": _zone(y, j), "_pp_before": nothing.copy(), "_pp_after": one.copy()},
+    ]  # fmt: skip
+    both = sql.union_all([sql.query(sql.columns(side), rows, where=asked.copy()) for side in sides])
+    zone = sql.column("_pp_zone")
+    times = {name: sql.call("count", sql.column(name)) for name in ("_pp_before", "_pp_after")}
+    each = sql.query(
+        [zone, *sql.columns(times)],
+        sql.derived(both, "_pp_both"),
+        group=[zone.copy(), sql.column("_pp_value")],
+    )
+    before, after = (sql.double(sql.column(name)) for name in times)
+    totals = {
+        "originals": sql.call("sum", before),
+        "masked": sql.call("sum", after),
+        "values": aggregates.rows(),
+        "met": sql.call("sum", before.copy() * after.copy()),
+    }
+    values = sql.query([zone.copy(), *sql.columns(totals)], sql.derived(each, "_pp_times"), group=[zone.copy()])  # fmt: skip
+    same_zone = asked.copy() & sql.equal(_zone(x, j), _zone(y, j))
+    counted = {
+        "_pp_zone": _zone(x, j),
+        "pairs": aggregates.rows(),
+        "same": sql.only(aggregates.rows(), x.eq(y)),
+    }
+    joint = sql.query(sql.columns(counted), rows, where=same_zone, group=[_zone(x, j)])
+    joined = sql.derived(values, "_pp_values").using(
+        sql.derived(joint, "_pp_joint"), ["_pp_zone"], outer=True
+    )
+    lists = [
+        sql.in_order(
+            "list",
+            sql.double(sql.call("coalesce", sql.column(f"_pp_{name}" if name == "zone" else name), sql.number(0))),
+            [zone.copy()],
         )
-        return sql.array(totals, "BIGINT")
-
-    met = [f"_pp_met{place}" for place in range(len(compared))]
-    rows = sql.table(PIECES)
-    for name, (_, before, after) in zip(met, compared, strict=True):
-        rows = rows.cross(sql.derived(_met(before, after, name), f"{name}_of_all"))
-    lists = {
-        "_pp_place": sql.array(map(sql.number, range(len(compared))), "BIGINT"),
-        "column_name": sql.texts(name for name, *_ in compared),
-        "unchanged": of_each("_pp_same"),
-        "rows": of_each("_pp_rows"),
-        "_pp_met": sql.array(map(any_of, met), "DOUBLE"),
-    }
-    each = {name: sql.call("unnest", values) for name, values in lists.items()}
-    columns = sql.derived(sql.query(sql.columns(each), rows), "_pp_columns")
-    n, same, met_by_chance = map(sql.column, ("rows", "unchanged", "_pp_met"))
-    some = sql.call("nullif", n, sql.number(0))
-    figures = {
-        "share": same / some,
-        "chance_share": met_by_chance / some / some,
-        "left_out": sql.column(MATCHED) - n,
-    }
-    return sql.query([exp.Star(), *sql.columns(figures)], columns.cross(sql.table(CHECK)))
+        for name in ZONE_FIGURES
+    ]  # fmt: skip
+    flat = sql.call("flatten", sql.array(lists, "DOUBLE[]"))
+    return sql.query([sql.named(flat, f"_pp_zones{j}")], joined)
 
 
 def _met(before: str, after: str, to: str) -> sql.Expr:
     """Σ p(v)·q(v) over the values of both sides, in pairs: how many of all with all are equal."""
     one, nothing = sql.number(1), sql.cast(sql.null(), "INTEGER")
-    present = sql.present([sql.column(before), sql.column(after)])
-    assert present is not None
+    present = _both(sql.column(before), sql.column(after))
     sides = [
         {"_pp_value": sql.column(before), "_pp_before": one, "_pp_after": nothing},
         {"_pp_value": sql.column(after), "_pp_before": nothing.copy(), "_pp_after": one.copy()},
@@ -157,6 +252,79 @@ def _met(before: str, after: str, to: str) -> sql.Expr:
     return sql.query([sql.named(total, to)], sql.derived(each, "_pp_times"))
 
 
+def solve(spec: PairSpec, told: UnchangedTold) -> list[dict[str, Any]]:
+    counts = _table(told.counts, len(spec.columns))
+    lengths = np.nan_to_num(told.lengths) if told.lengths is not None else np.zeros(len(counts))
+    flat = told.zones if told.zones is not None else np.empty(0)
+    parts = np.split(flat, np.cumsum(lengths).astype(int)[:-1]) if len(counts) else []
+    found = []
+    for name, row, zones in zip(spec.columns, counts, parts, strict=True):
+        found.append(_number(name, row, zones, told.pairs))
+    for name, row in zip(spec.categories, _table(told.categories, len(spec.categories)), strict=True):
+        found.append(_category(name, *row, told.pairs))
+    return found
+
+
+def _table(values: Array | None, rows: int) -> Array:
+    return values.reshape(rows, -1) if values is not None and rows else np.empty((0, 0))
+
+
+def _number(name: str, row: Array, zones: Array, pairs: int) -> dict[str, Any]:
+    of = dict(zip(COUNTED, row.tolist(), strict=True))
+    n = of["rows"]
+    whole, low, high = (
+        unchanged.Agreement(*(int(of[f"{what}{zone}"]) for what in ("same", "near", "wide")))
+        for zone in ("", "_low", "_high")
+    )
+    parted = unchanged.Zones(*zones.reshape(len(ZONE_FIGURES), -1)) if len(zones) else None
+    found = unchanged.judged(whole, [low, high], parted, repeat=of["repeat"] > n / 2)
+    expected = min(found.expected, n)
+    excess = (whole.same - expected) / (n - expected) if n > expected else 0.0
+    passed = (
+        whole.same <= found.most_same
+        and whole.near <= found.most_near
+        and found.tail <= found.most_in_tail
+    )
+    return {
+        **_figures(name, n, whole.same, pairs),
+        "passed": passed if n else None,
+        "at_most": found.most_same,
+        "near": whole.near,
+        "near_at_most": found.most_near,
+        "tail": found.tail,
+        "tail_at_most": found.most_in_tail,
+        "excess": max(excess, 0.0) if n else None,
+        "chance_share": expected / n if n else None,
+    }
+
+
+def _category(name: str, n: float, same: float, met: float, pairs: int) -> dict[str, Any]:
+    """What is equal without fail tells nothing: where chance makes all equal there is no excess."""
+    chance = met / n / n if n else 0.0
+    excess = (same / n - chance) / (1 - chance) if n and chance < 1 else 0.0
+    spread = float(stats.norm.isf(CHANCE)) * np.sqrt(chance * (1 - chance) / n) if n else 0.0
+    most = n * (chance + spread) + ROUNDING
+    return {
+        **_figures(name, n, same, pairs),
+        "passed": bool(same <= most) if n else None,
+        "at_most": most,
+        "excess": excess if n else None,
+        "chance_share": chance if n else None,
+    }
+
+
+def _figures(name: str, n: float, same: float, pairs: int) -> dict[str, Any]:
+    return {
+        "column_name": name,
+        "unchanged": int(same),
+        "share": same / n if n else None,
+        "rows": int(n),
+        "left_out": pairs - int(n),
+        "meaning": MEANING,
+    }
+
+
+SOLVE = told_udf("ppduck_unchanged_values", solve, PairSpec, UnchangedTold, rows_type(RESULTS))
 FUNCTION = register(
     measure(
         NAME,
@@ -168,5 +336,6 @@ FUNCTION = register(
         answer=answer,
         results=RESULTS,
         example="FROM unchanged_values('customers', 'released', conf=['x1','x2'], key='id')",
+        udfs=(SOLVE,),
     )
 )

@@ -103,6 +103,11 @@ class Compared:
         self.inputs: list[tuple[Feature, Feature]] = []
         # Columns that come along beside those that are compared: in the original, and in the release.
         self.carried: list[tuple[Column, Column]] = []
+        # Released columns that are neither compared nor part of the key, each with the original's of the same name.
+        self.others: list[tuple[Column | None, Column]] = []
+        # Columns of the original that the release lacks, or has in another form.
+        self.unseen: list[Column] = []
+        self.numbered = False  # whether the place of each row in the release comes along
         self.levels: dict[str, list[str]] = {}
         self.pieces: list[sql.Expr] = []
         self._piece_texts: list[str] = []

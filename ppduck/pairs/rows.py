@@ -2,7 +2,9 @@
 
 Whatever is measured reads the rows of ``_pp_pairs``: the key ``_pp_k0…`` and its hash ``_pp_hash``, features of nonconf
 ``_pp_s0…``, numbers before and after ``_pp_x0…``, ``_pp_y0…``, categories before and after ``_pp_a0…``, ``_pp_b0…``.
-``_pp_piece`` is the part of the data that a pair belongs to, NULL where one of its values is.
+``_pp_piece`` is the part of the data that a pair belongs to, NULL where one of its values is. Released columns that are
+not compared stand beside them as ``_pp_other0…`` in the rows of the release, and ``_pp_same0…`` says whether the original
+has the same value under that name.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
+from sqlglot import exp
 
 from ppduck.call.registry import Result
 from ppduck.call.roles import Feature, numeric
@@ -40,6 +43,7 @@ PAIRS, SHARED = "_pp_pairs", "_pp_shared_pairs"
 PIECE, HASH = "_pp_piece", "_pp_hash"
 PIECES = "_pp_pieces"  # the step with aggregates of each piece
 COUNT = "_pp_count"  # the pairs of a piece
+POSITION = "_pp_position"  # the place of a row in the release, where columns that are not compared are looked at
 SAMPLED, SAMPLE = "_pp_sampled", "_pp_sample"  # some pairs of each piece
 
 
@@ -147,6 +151,7 @@ class Pairs:
             *keys,
             *map(sql.column, names),
             *carried,
+            *self._same(),
             piece,
             sql.named(told_apart(keys), HASH),
         ]
@@ -185,6 +190,12 @@ class Pairs:
             sql.named(_text(before), name)
             for (before, _), name in zip(of.carried, self._carried(), strict=True)
         ]
+        own += [
+            sql.named(sql.column(before.name), f"_pp_was{i}")
+            for i, (before, _) in enumerate(of.others)
+            if before is not None
+        ]
+        own += [sql.named(_text(column), f"_pp_t{i}") for i, column in enumerate(of.unseen)]
         return [*own, sql.named(of.piece(), "_pp_part")] if of.pieces else own
 
     def masked_values(self) -> list[sql.Expr]:
@@ -196,7 +207,23 @@ class Pairs:
         other += _inputs([feature for _, feature in of.inputs], "_pp_y", len(numbers))
         other += [sql.named(_text(column), f"_pp_b{j}") for j, column in enumerate(categories)]
         carried = zip(of.carried, self._carried("_masked"), strict=True)
-        return [*other, *(sql.named(_text(after), name) for (_, after), name in carried)]
+        other += [sql.named(_text(after), name) for (_, after), name in carried]
+        beside = [
+            sql.named(sql.column(after.name), f"_pp_other{i}") for i, (_, after) in enumerate(of.others)
+        ]
+        return [*other, *beside, *([sql.named(self._position(), POSITION)] if of.numbered else [])]
+
+    def _position(self) -> sql.Expr:
+        by_table = self.columns.masked.has_rowid
+        return sql.column("rowid") if by_table else sql.over(sql.call("row_number"))
+
+    def _same(self) -> list[sql.Expr]:
+        """Whether each other column is as it was, of those that the original has too."""
+        return [
+            sql.named(_same_value(before, after, i), f"_pp_same{i}")
+            for i, (before, after) in enumerate(self.columns.others)
+            if before is not None
+        ]
 
     def _of_masked(self, column: Column) -> Column:
         found = self.columns.masked.find(column.name)
@@ -349,6 +376,15 @@ def _number(column: Column) -> sql.Expr:
 def _text(column: Column) -> sql.Expr:
     name = sql.column(column.name)
     return name if column.type == "VARCHAR" else sql.cast(name, "VARCHAR")
+
+
+def _same_value(before: Column, after: Column, place: int) -> sql.Expr:
+    values = [sql.column(f"_pp_was{place}"), sql.column(f"_pp_other{place}")]
+    if before.type != after.type:
+        # 1 and 1.0 are one number and two texts.
+        numbers = before.is_numeric and after.is_numeric
+        values = [sql.cast(value, "DOUBLE" if numbers else "VARCHAR") for value in values]
+    return exp.NullSafeEQ(this=values[0], expression=values[1])
 
 
 def _inputs(features: Iterable[Feature], kind: str, first: int) -> list[sql.Expr]:

@@ -1,0 +1,229 @@
+"""Every column of a release, accounted for: masked, kept, dropped or new, and who declared it.
+
+A column that is new, or that differs from the original's of the same name, and that nobody declared, fails. What is
+kept is looked at for identifiers: values that next to every row has for itself, e-mail addresses, telephone numbers,
+exact days.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ppduck.catalogue.source import Column
+from ppduck.catalogue.tables import ROWS_PER_LEVEL
+from ppduck.errors import listed, quoted
+from ppduck.frozen import frozen
+from ppduck.gate._rows import Row
+from ppduck.kernels.telling import Type
+from ppduck.masks.groups import GROUP_ID
+from ppduck.pairs.columns import Compared
+from ppduck.query import aggregates
+from ppduck.query import tree as sql
+from ppduck.values import folded
+
+EMAIL = r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"
+PHONE = r"\(?\+?[0-9][0-9 ().\-/]{5,}[0-9]"
+DAY = r"([12][0-9]{3}-[01]?[0-9]-[0-3]?[0-9]|[0-3]?[0-9][./][01]?[0-9][./]([12][0-9])?[0-9]{2})([ T].*)?"
+_DATES = ("DATE", "TIMESTAMP")
+# A text is read as telephone numbers or days where most of its values look so.
+MOST = 0.5
+# A column of which less than so many rows have the same value, on average, tells who somebody is.
+UNIQUE = 1 / ROWS_PER_LEVEL
+# Whole numbers of which most have so many digits, or that leave so few out, number people and do not measure them.
+DIGITS, OF_ONE_LENGTH, DENSE = 5, 0.85, 1.5
+
+
+@frozen
+class Other:
+    """A released column that is neither masked nor part of the key."""
+
+    name: str
+    type: str
+    old: bool  # the original has one of that name
+    declared: str  # by which parameter, if by any
+    of_groups: bool = False  # the number of a group, which anatomy_mask puts in the place of conf
+
+    @property
+    def column(self) -> Column:
+        return Column(self.name, self.type)
+
+    @property
+    def is_text(self) -> bool:
+        return not (self.column.is_numeric or self.column.is_boolean or self.is_date)
+
+    @property
+    def is_date(self) -> bool:
+        return self.type.startswith(_DATES)
+
+    @property
+    def is_whole(self) -> bool:
+        return self.column.is_integer or self.type.endswith(",0)")
+
+    @property
+    def read_as(self) -> Type:
+        if self.is_date:
+            return Type.DATE
+        return Type.TEXT if self.is_text else Type.NUMBER
+
+
+def others(
+    columns: Compared, conf: Sequence[Column], declared: dict[str, Sequence[Column]], *, grouped: bool
+) -> list[Other]:
+    """The released columns beside conf and key; the pairs compare them with the original's."""
+    taken = {folded(column.name) for column in [*conf, *columns.key]}
+    by = {folded(each.name): name for name, named in declared.items() for each in named}
+    found = []
+    for column in columns.masked.columns or ():
+        if folded(column.name) in taken:
+            continue
+        before = columns.original.find(column.name)
+        columns.others.append((before, column))
+        of_groups = grouped and folded(column.name) == folded(GROUP_ID)
+        declared_by = by.get(folded(column.name), "")
+        found.append(
+            Other(column.name, column.type, before is not None, declared_by, of_groups)
+        )
+    return found
+
+
+def profile(found: Sequence[Other]) -> dict[str, sql.Expr]:
+    """Aggregates of the release's rows: of each other column how many there are, how many different, how they look."""
+    parts = {"_pp_all_rows": aggregates.rows()}
+    for i, other in enumerate(found):
+        value = sql.column(f"_pp_other{i}")
+        looks = []
+        if other.is_text:
+            text = sql.cast(value, "VARCHAR")
+            looks = [
+                aggregates.count_if(sql.call("regexp_matches", text, sql.text(EMAIL))),
+                *(
+                    aggregates.count_if(sql.call("regexp_full_match", text.copy(), sql.text(look)))
+                    for look in (PHONE, DAY)
+                ),
+            ]
+        elif other.is_whole:
+            looks = [sql.double(sql.call(name, value.copy())) for name in ("min", "max")]
+        distinct = sql.call("approx_count_distinct", value.copy())
+        figures = [sql.call("count", value.copy()), distinct, *looks]
+        parts[f"_pp_profile{i}"] = sql.array(figures, "DOUBLE")
+    return parts
+
+
+@frozen
+class Figures:
+    """What was counted of one column: values, different ones, and how many look like what."""
+
+    rows: int
+    same: int  # rows in which the original has the same
+    values: float = 0.0
+    different: float = 0.0
+    looks: Sequence[float | None] = ()  # of texts: e-mail addresses, telephone numbers, days; of whole numbers: ends
+
+    @property
+    def near_unique(self) -> bool:
+        return self.values > 0 and self.different > UNIQUE * self.values
+
+    @property
+    def share(self) -> float:
+        return min(self.different / self.values, 1.0) if self.values else 0.0
+
+
+def declared_row(other: Other, figures: Figures) -> Row:
+    """Whether somebody answers for a column."""
+    changed = figures.rows - figures.same if other.old else figures.rows
+    share = changed / figures.rows if figures.rows else 1.0
+    if other.of_groups:
+        why, share = "new: the groups of anatomy_mask", 0.0
+    elif other.old and not changed:
+        why, share = "kept: equal to the original's", 0.0
+    elif other.declared:
+        what = "changed" if other.old else "new"
+        why, share = f"{what}, and declared by {other.declared}", 0.0
+    else:
+        what = "differs from the original's" if other.old else "is new"
+        why = (
+            f"{what}, and nobody declared it: name it in conf if it was masked, in keep if it may be released as it "
+            "is, or drop it"
+        )
+    return Row("declared", other.name, share, 0.0, why)
+
+
+def identifier_rows(other: Other, figures: Figures, some: Sequence[str | None]) -> list[Row]:
+    """What tells who somebody is by itself."""
+    if other.of_groups or not figures.values:
+        return []
+    rows = [_unique(other, figures, some)]
+    if other.is_text:
+        rows.append(_pattern(other, figures))
+    elif other.is_date and not other.declared:
+        rows.append(_days(other, 1.0))
+    return rows
+
+
+def _unique(other: Other, figures: Figures, some: Sequence[str | None]) -> Row:
+    """A text that is new and declared may be a pseudonym; a number that is declared is a figure of a person."""
+    kept = other.old and figures.same == figures.rows
+    judged = (
+        kept or not other.declared
+        if other.is_text
+        else not other.declared and (other.is_date or (other.is_whole and _numbered(figures, some)))
+    )
+    why = (
+        "share of values that no other row has, about; fewer than three rows a value tell who somebody is: drop it, or "
+        "coarsen it"
+    )
+    if not other.is_text:
+        why += ", or name it in nonconf if it is a figure that an intruder may know"
+    return Row("identifier", other.name, figures.share if judged else 0.0, UNIQUE, why)
+
+
+def _numbered(figures: Figures, some: Sequence[str | None]) -> bool:
+    """Whether whole numbers look like those of accounts: one behind the other, or all of as many digits."""
+    least, most = (0.0 if end is None else end for end in figures.looks)
+    if most - least < DENSE * figures.different:
+        return True
+    lengths = [len(text.lstrip("-")) for text in some if text is not None]
+    usual = max(set(lengths), key=lengths.count, default=0)
+    return usual >= DIGITS and lengths.count(usual) > OF_ONE_LENGTH * len(lengths)
+
+
+def _pattern(other: Other, figures: Figures) -> Row:
+    emails, phones, days = ((count or 0.0) / figures.values for count in figures.looks)
+    if days > MOST and not other.declared:
+        return _days(other, days)
+    if phones - days > MOST and figures.near_unique and emails == 0:
+        why = "share of values that look like telephone numbers; drop them"
+        return Row("pattern", other.name, phones, MOST, why)
+    why = "share of values that hold an e-mail address; drop them"
+    return Row("pattern", other.name, emails, 0.0, why)
+
+
+def _days(other: Other, share: float) -> Row:
+    why = (
+        "share of values that are exact days, which tell who somebody is; coarsen them to months or years, shift them, "
+        "or name the column in keep or nonconf if an intruder may know it"
+    )
+    return Row("pattern", other.name, share, 0.0, why)
+
+
+def fixed_rows(columns: Compared, conf: Sequence[Column], dropped: Sequence[Column]) -> list[Row]:
+    """Columns whose part is known before any row is read."""
+    gone = {folded(column.name) for column in dropped}
+    rows = []
+    for column in conf:
+        why = "dropped" if folded(column.name) in gone else "masked: named in conf"
+        rows.append(Row("declared", column.name, 0.0, 0.0, why))
+    rows += [Row("declared", column.name, 0.0, 0.0, "key: rows are matched by it") for column in columns.key]
+    known = {folded(column.name) for column in conf}
+    left = [
+        column.name
+        for column in columns.original.columns or ()
+        if columns.masked.find(column.name) is None and folded(column.name) not in known
+    ]
+    rows += [Row("declared", name, 0.0, 0.0, "dropped") for name in left]
+    return rows
+
+
+def no_such(parameter: str, names: Sequence[str], columns: Compared) -> str:
+    known = [each.name for each in columns.masked.columns or ()]
+    return f"{parameter} names column {listed(names)}, which {quoted(columns.masked.label)} does not have. Its columns: {listed(known)}."  # fmt: skip

@@ -1,0 +1,93 @@
+"""The limits of a call: the defaults, amended by what the call names, and rules that it switches off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ppduck.call import arguments
+from ppduck.call.parameters import MisreadError, Reader
+from ppduck.call.ranges import Range
+from ppduck.errors import Faults, listed, near_miss, quoted
+from ppduck.gate import _agreement, _groups, _look
+from ppduck.gate._parts import Parts
+from ppduck.gate._rows import Limits, arm, nobody
+from ppduck.gate.rules import COPY, DEFAULTS, IF_READ_AGAIN, LEFT_OUT, OF_SHARES, RULES, Limit
+from ppduck.query import tree as sql
+
+CHANCE = "chance"
+K = _look.K
+OF_K = arguments.number(Range(1), ", a number of rows")
+FIXED = {
+    _look.DECLARED: "name the column in conf, nonconf, keep or qi",
+    COPY: "mask the column, or drop it",
+}
+NAMES = [
+    *RULES,
+    LEFT_OUT,
+    _agreement.NAME,
+    K,
+    *(rule for rule in _look.RULES if rule not in FIXED),
+    *_groups.RULES,
+]
+_NOT_ASKED_PLACE = 1_000_000
+
+
+def read(faults: Faults, given: Mapping[str, Any], parts: Parts) -> Limits:
+    kinds = parts.kinds
+    defaults = DEFAULTS | ({} if parts.columns.masked.repeatable else IF_READ_AGAIN)
+    measured = {rule: limit for rule, limit in defaults.items() if kinds[RULES[rule].of]}
+    numbers: dict[str, float] = {}
+    off: dict[str, str] = {}
+    for name, limit in given.items():
+        if name in FIXED:
+            faults.add(f"rule {quoted(name)} has no limit, and cannot be switched off: {FIXED[name]}.")
+        elif name not in NAMES:
+            faults.add(
+                f"limits names rule {quoted(name)}, which does not exist.{near_miss(name, NAMES)} "
+                f"Rules: {listed(NAMES)}."
+            )
+        elif name in RULES and kinds["all"] and not kinds[RULES[name].of]:
+            faults.add(f"rule {quoted(name)} is of {RULES[name].of}, and conf has none.")
+        elif limit is None:
+            off[name] = "not asked: limits has NULL for it"
+            measured.pop(name, None)
+        else:
+            _amend(faults, name, limit, measured, numbers)
+    return Limits(measured, numbers, off)
+
+
+def _amend(
+    faults: Faults, name: str, limit: Any, measured: dict[str, Limit], numbers: dict[str, float]
+) -> None:
+    rule = RULES.get(name)
+    if rule is not None and rule.chance is not None and limit == CHANCE:
+        measured[name] = Limit(None)
+        return
+    reads: Reader = rule.limits if rule is not None else OF_K if name == K else OF_SHARES
+    try:
+        number = float(reads(limit))
+    except MisreadError as misread:
+        faults.add(f"the limit of rule {quoted(name)} {misread}, got {limit}.")
+        return
+    if rule is not None:
+        measured[name] = rule.limited(number)
+    else:
+        numbers[name] = number
+
+
+def not_asked(limits: Limits) -> sql.Expr | None:
+    """A row for each rule that is switched off."""
+    if not limits.off:
+        return None
+    return sql.query(
+        arm(
+            sql.number(_NOT_ASKED_PLACE),
+            sql.call("unnest", sql.texts(limits.off)),
+            column=nobody(),
+            value=sql.null(),
+            at_most=sql.null(),
+            why=sql.call("unnest", sql.texts(limits.off.values())),
+            asked=False,
+        )
+    )

@@ -1,0 +1,123 @@
+"""Which part every column plays in a release, as far as the call and the catalogue tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from ppduck.call.roles import refuse_overlap
+from ppduck.call.roles import resolve_columns as resolve
+from ppduck.catalogue.source import Column
+from ppduck.catalogue.tables import Catalog
+from ppduck.designs.design import Attribute, DesignWords, Matrix, Probability
+from ppduck.errors import Faults, PpduckError
+from ppduck.estimators.design_source import read_release
+from ppduck.frozen import frozen
+from ppduck.gate import _accounts, _groups
+from ppduck.gate._accounts import Other
+from ppduck.pairs.columns import Compared
+from ppduck.values import folded
+
+
+class Asked(Protocol):
+    """What a call says of the columns."""
+
+    original: str
+    release: str
+    conf: Sequence[str]
+    key: Sequence[str]
+    nonconf: Sequence[str] | None
+    keep: Sequence[str]
+    qi: Sequence[str] | None
+    p: Probability | None
+    matrix: Mapping[str, Matrix] | None
+    levels: Mapping[str, list[Any]] | None
+
+
+@frozen
+class Parts:
+    """The columns of one call of the gate."""
+
+    columns: Compared
+    hidden: _groups.Hidden
+    conf: list[Column]  # of the original, all of them
+    dropped: list[Column]  # those that the release lacks
+    others: list[Other]
+    qi: list[Column] | None  # None where nobody names them
+    designs: dict[str, Attribute]  # of randomized categories, by name
+
+    @property
+    def kinds(self) -> dict[str, Sequence[Column]]:
+        """The masked columns that rules are of."""
+        columns = self.columns
+        return {
+            "numbers": columns.numbers,
+            "categories": columns.categories,
+            "all": [*columns.numbers, *columns.categories],
+        }
+
+    @classmethod
+    def of(cls, name: str, catalog: Catalog, call: Asked) -> Parts:
+        columns = Compared(name, catalog, call)
+        faults = columns.faults
+        if not call.conf:
+            faults.add("conf is empty; name at least one column, such as conf := ['x1'].")
+        conf = resolve(faults, columns.original, "conf", call.conf)
+        refuse_overlap(faults, {"key": columns.key, "conf": conf}, "key")
+        hidden = _groups.hidden_in(columns, [column.name for column in conf])
+        hidden_names = {folded(name) for name in hidden.names}
+        dropped, other_form, seen = [], list[Column](), []
+        for column in conf:
+            after = columns.masked.find(column.name)
+            if folded(column.name) in hidden_names:
+                columns.unseen.append(column)
+            elif after is None:
+                dropped.append(column)
+                columns.unseen.append(column)
+            elif after.is_numeric != column.is_numeric:
+                other_form.append(column)
+                columns.unseen.append(column)
+            else:
+                seen.append(column.name)
+        if seen:
+            columns.use_conf(seen)
+        declared: dict[str, Sequence[Column]] = {"conf": other_form}
+        keep = resolve(faults, columns.masked, "keep", call.keep)
+        qi = None if call.qi is None else resolve(faults, columns.masked, "qi", call.qi)
+        declared |= {"keep": keep, "qi": qi or []}
+        refuse_overlap(faults, {"conf": conf, "keep": keep}, "conf")
+        columns.use_nonconf(call.nonconf)
+        if call.nonconf is not None:
+            declared["nonconf"] = resolve(Faults(name), columns.original, "nonconf", call.nonconf)
+        masked = [column for column in conf if column not in other_form]
+        others = _accounts.others(columns, masked, declared, grouped=bool(hidden.anatomized))
+        columns.numbered = True
+        faults.raise_if_any()
+        designs = _designs(name, catalog, call, columns)
+        return cls(columns, hidden, conf, dropped, others, qi, designs)
+
+
+def _designs(
+    name: str, catalog: Catalog, call: Asked, columns: Compared
+) -> dict[str, Attribute]:
+    """How categories of conf were randomized: as the call says, or as a view over a mask does."""
+    words = DesignWords(call.p, call.matrix, call.levels)
+    names = [column.name for column in columns.categories]
+    told = [*(call.p if isinstance(call.p, Mapping) else ()), *(call.matrix or ())]
+    if words.tells_probabilities:
+        chosen = [each for each in names if isinstance(call.p, float) or folded(each) in {*map(folded, told)}]
+        strangers = [each for each in told if folded(each) not in {*map(folded, names)}]
+        if strangers:
+            columns.faults.add(
+                f"p or matrix names column {strangers[0]!r}, which is no category of conf."
+            )
+            return {}
+        release = read_release(name, catalog, call.original, chosen, words) if chosen else None
+    elif names and not columns.masked.has_rowid:
+        try:
+            release = read_release(name, catalog, call.release, names, words)
+        except PpduckError:
+            return {}  # what was randomized in a way that cannot be read is held to chance
+    else:
+        release = None
+    return {each.name: each for each in release.attributes} if release else {}
