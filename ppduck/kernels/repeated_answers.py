@@ -48,6 +48,14 @@ def right_on_average(pi: Array, matrix: Array) -> float:
     return float(np.sum(np.max(matrix * pi, axis=1)))
 
 
+def certainty(pi: Array, matrix: Array) -> Array:
+    """The posterior probability of the best guess from each answer; 0 of answers that cannot be."""
+    weighed = matrix * pi
+    total = weighed.sum(axis=1)
+    best = np.max(weighed, axis=1)
+    return np.asarray(np.divide(best, total, out=np.zeros_like(best), where=total > 0))
+
+
 def guesses(pi: Array, matrix: Array) -> npt.NDArray[np.intp]:
     """The best guess from each answer; of equal ones the first."""
     return np.asarray(np.argmax(matrix * pi, axis=1))

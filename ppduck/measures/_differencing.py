@@ -80,12 +80,18 @@ class _Unknown:
         if not found.agrees:
             says = f"{self._equations} that do not agree: the sums are not exact, or not those of nonconf"
             return self._row(0.0, 0.0, 0.0, says)
+        if count and not found.spare:
+            says = (
+                f"{count} of {plural(self.k, 'row')} solved by {self._equations}, if these are exact, as those of "
+                f"egadp_mask and its kin are; no further one is left to tell by{self._left(found)}"
+            )
+            return row(ATTACK, self.name, None, NO_RANGE, self.k, says)
         exact = (
-            f"{plural(found.spare, 'equation')} more than needed agree: the sums are exact"
+            f"; {plural(found.spare, 'sum')} more than needed fit, so that they are exact"
             if found.spare
-            else "no equation is left to tell whether the sums are exact; they are by egadp_mask and its kin"
+            else ""
         )
-        says = f"{count} of {plural(self.k, 'row')} solved by {self._equations}; {exact}{self._left(found)}"
+        says = f"{count} of {plural(self.k, 'row')} solved by {self._equations}{exact}{self._left(found)}"
         return self._row(count / self.k, 0.0, 0.0, says)
 
     def verified(self, found: Solved) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 Three attacks (Ganta, Kasiviswanathan & Smith 2008). *intersection*: rows that share both groups with a person are
 fewer than those of either. *homogeneity*: all of these have one sensitive value, though neither group has.
-*composition*: only one value is in both groups, which needs no key that connects the releases.
+*composition*: only one value is in both groups. The first two need a way to connect the rows of both releases, such as
+a key that both publish; the last does not, and is all that is tried where values are published group by group.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ STEP = "_pp_joint_groups"
 class GroupsSpec(Spec):
     qi: list[str]
     categories: list[str]
+    by_row: list[bool]  # whether both releases publish a category row by row
 
 
 @frozen
@@ -76,11 +78,11 @@ def solve(spec: GroupsSpec, told: GroupsTold) -> list[dict[str, Any]]:
     )
     rows = [row(INTERSECTION, ", ".join(spec.qi), (few / n, baseline), ends, n, says)]
     for j, name in enumerate(spec.categories):
-        rows += _of_category(name, told, j)
+        rows += _of_category(name, told, j, spec.by_row[j])
     return rows
 
 
-def _of_category(name: str, told: GroupsTold, j: int) -> Iterator[dict[str, Any]]:
+def _of_category(name: str, told: GroupsTold, j: int, by_row: bool) -> Iterator[dict[str, Any]]:
     n = told.people
     if told.changed[j]:
         says = f"{plural(int(told.changed[j]), 'value')} differ between the releases; their groups tell none for sure"
@@ -92,6 +94,8 @@ def _of_category(name: str, told: GroupsTold, j: int) -> Iterator[dict[str, Any]
         (HOMOGENEITY, joint, "people whose joint group has one value only, beside those whose own group has"),
         (COMPOSITION, common, "people whose groups share one value only, beside those whose own group has one"),
     ):  # fmt: skip
+        if attack == HOMOGENEITY and not by_row:
+            continue
         ends = share_ranges.difference(share, baseline, n, baseline)
         yield row(attack, name, (share, baseline), ends, n, says)
 
@@ -142,6 +146,7 @@ def answer(tables: TwoReleases, statement: sql.Statement) -> sql.Expr:
         tables.sources[FIRST].label,
         list(qi),
         [column.name for column in tables.categories],
+        [tables.published(column) for column in tables.categories],
     )
     return sql.query([SOLVE.in_sql(spec, fields)], sql.table(CHECK).cross(told).cross(sizes))
 

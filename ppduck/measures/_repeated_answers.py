@@ -31,7 +31,8 @@ from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.values import Array
 
-ATTACK = "randomized"
+ATTACK, CERTAIN = "randomized", "certain"
+SURE = 0.95
 MOST_LEVELS = 100
 
 
@@ -110,7 +111,31 @@ def answer(
 
 
 def solve(spec: AnswersSpec, told: AnswersTold) -> list[dict[str, Any]]:
-    return [_Answers(spec, told).row()]
+    return _Answers(spec, told).rows()
+
+
+def _better(
+    attack: str, name: str, hits: list[npt.NDArray[np.bool_]], counts: Array, says: str
+) -> dict[str, Any]:
+    """A row of the cells that both answers hit, beside those that the better one of them does."""
+    n = int(counts.sum())
+
+    def share(of: npt.NDArray[np.bool_]) -> float:
+        return float(counts[of].sum() / n)
+
+    both, one, other = hits
+    better = one if share(one) >= share(other) else other
+    ends = share_ranges.difference(share(both), share(better), n, share(both & better))
+    return row(attack, name, (share(both), share(better)), ends, n, says)
+
+
+class _Guesser:
+    """Who knows the shares of the levels and how answers were drawn, of the cells of ``answers``."""
+
+    def __init__(self, pi: Array, matrix: Array, answers: npt.NDArray[np.intp]) -> None:
+        self.guesses = repeated.guesses(pi, matrix)[answers]
+        self.is_sure = repeated.certainty(pi, matrix)[answers] >= SURE
+        self.right_on_average = repeated.right_on_average(pi, matrix)
 
 
 class _Answers:
@@ -134,60 +159,70 @@ class _Answers:
         self.n = int(self.counts.sum())
         self.changed = int(self.counts[self.places[0] != self.places[1]].sum())
 
-    def row(self) -> dict[str, Any]:
+    def rows(self) -> list[dict[str, Any]]:
         spec, name, n = self.spec, self.spec.column, self.n
         if not n:
-            return row(ATTACK, name, None, NO_RANGE, 0, "no row has an answer in both releases")
+            says = "no row has an answer in both releases"
+            return [row(ATTACK, name, None, NO_RANGE, 0, says)]
         if not self.changed:
             says = f"{plural(n, 'row')} have the same answer in both releases; nothing is gained"
-            return nothing(ATTACK, name, n, says)
+            return [nothing(ATTACK, name, n, says)]
         if spec.first is None or spec.second is None:
             says = (
                 f"{plural(self.changed, 'answer')} of {n} differ between the releases; how they were drawn is not "
                 f"known: give p := {{'{name}': …}}"
             )
-            return row(ATTACK, name, None, NO_RANGE, n, says)
+            return [row(ATTACK, name, None, NO_RANGE, n, says)]
         if len(self.levels) > MOST_LEVELS:
             raise spec.refuse(
                 f"column {quoted(name)} has more than {MOST_LEVELS} levels; group them, or leave it out of conf."
             )
         one, other = (self._matrix(each) for each in (spec.first, spec.second))
-        pairs = repeated.joint(one, other)
-        size = len(self.levels)
-        table: Array = np.bincount(
-            self.places[0] * size + self.places[1], self.counts, minlength=size * size
-        ).astype(float)
+        pairs, size = repeated.joint(one, other), len(self.levels)
+        places = self.places[0] * size + self.places[1]
+        table = np.bincount(places, self.counts, minlength=size * size).astype(float)
         pi = repeated.shares(table, pairs)
+        guessers = [
+            _Guesser(pi, matrix, answers)
+            for matrix, answers in ((pairs, places), (one, self.places[0]), (other, self.places[1]))
+        ]
+        together = self._together(table, pi, pairs)
         if spec.has_original:
-            return self._measured(pi, (one, other, pairs))
-        success, *alone = (repeated.right_on_average(pi, each) for each in (pairs, one, other))
-        baseline = max(alone)
-        says = (
-            "people whose value is guessed right on average, from both answers and from the better one, if they were "
-            f"drawn apart{self._together(table, pi, pairs)}"
-        )
-        ends = share_ranges.difference(success, baseline, n, baseline)
-        return row(ATTACK, name, (success, baseline), ends, n, says)
+            return self._measured(guessers, together)
+        return self._expected(guessers, together)
 
-    def _measured(self, pi: Array, matrices: tuple[Array, Array, Array]) -> dict[str, Any]:
+    def _expected(self, guessers: list[_Guesser], together: str) -> list[dict[str, Any]]:
+        success, *alone = (guesser.right_on_average for guesser in guessers)
+        ends = share_ranges.difference(success, max(alone), self.n, max(alone))
+        says = f"people whose value is guessed right on average, from both answers and from the better one{together}"
+        name = self.spec.column
+        return [
+            row(ATTACK, name, (success, max(alone)), ends, self.n, says),
+            self._sure([guesser.is_sure for guesser in guessers], self.counts, together),
+        ]
+
+    def _measured(self, guessers: list[_Guesser], together: str) -> list[dict[str, Any]]:
         """Against the original: how many guesses are right."""
-        one, other, pairs = (repeated.guesses(pi, each) for each in matrices)
-        a, b, x = self.places
-        there = x >= 0
-        n = int(self.counts[there].sum())
+        x, name = self.places[2], self.spec.column
+        counts = np.where(x >= 0, self.counts, 0.0)
+        n = int(counts.sum())
         if not n:
             says = "no row with an answer in both releases is in the original"
-            return row(ATTACK, self.spec.column, None, NO_RANGE, 0, says)
-        right = [guess == x for guess in (pairs[a * len(self.levels) + b], one[a], other[b])]
+            return [row(ATTACK, name, None, NO_RANGE, 0, says)]
+        right = [guesser.guesses == x for guesser in guessers]
+        says = f"people whose value is guessed right, from both answers and from the better one{together}"
+        sure = [guesser.is_sure & good for guesser, good in zip(guessers, right, strict=True)]
+        return [_better(ATTACK, name, right, counts, says), self._sure(sure, counts, together)]
 
-        def share(of: npt.NDArray[np.bool_]) -> float:
-            return float(self.counts[there & of].sum() / n)
-
-        better = right[1] if share(right[1]) >= share(right[2]) else right[2]
-        success, baseline = share(right[0]), share(better)
-        ends = share_ranges.difference(success, baseline, n, share(right[0] & better))
-        says = "people whose value is guessed right, from both answers and from the better one"
-        return row(ATTACK, self.spec.column, (success, baseline), ends, n, says)
+    def _sure(
+        self, sure: list[npt.NDArray[np.bool_]], counts: Array, together: str
+    ) -> dict[str, Any]:
+        known = " and rightly" if self.spec.has_original else ""
+        says = (
+            f"people whose value is told with a probability of {SURE} or more{known}, by both answers and by the "
+            f"better one{together}"
+        )
+        return _better(CERTAIN, self.spec.column, sure, counts, says)
 
     def _matrix(self, design: AnsweredBy) -> Array:
         """Over the levels of both releases; a level that a release does not know stands for itself."""

@@ -10,7 +10,7 @@ RESULTS = (
     Result(
         "attack",
         "VARCHAR",
-        "differencing, averaging, randomized, intersection, homogeneity or composition",
+        "differencing, averaging, randomized, certain, intersection, homogeneity or composition",
     ),
     Result("column_name", "VARCHAR", "the column that is told of; of an intersection those of qi"),
     Result("success", "DOUBLE", "the share that both releases tell; NULL where it is not known"),

@@ -5,7 +5,8 @@ What is tried, each on the columns that it can be tried on:
 - *differencing*: masks that keep sums exactly let the values of rows that only one release has be solved for, one
   equation a sum: Σx and Σs·x of every open column s (Denning, Denning & Schwartz 1979).
 - *averaging*: of values with noise that is drawn anew, the mean of both is nearer to the truth.
-- *randomized*: two answers that were drawn apart say more than one (Guo 2010, section 5.2).
+- *randomized*, *certain*: two answers that were drawn apart are guessed from better than one (Guo 2010, section 5.2);
+  where they agree, much more surely.
 - *intersection*, *homogeneity*, *composition*: groups of alike rows that have little in common (Ganta,
   Kasiviswanathan & Smith 2008).
 """
@@ -273,7 +274,7 @@ FUNCTION = register(
         NAME,
         ReleaseIntersectionCall,
         plan,
-        "What two releases of overlapping rows tell together: rows solved from sums, noise averaged, groups intersected.",
+        "What two releases of overlapping rows tell together: solved rows, averaged noise, joint groups.",
         "Denning, Denning & Schwartz 1979, ACM TODS; Ganta, Kasiviswanathan & Smith 2008, KDD",
         kind=Kind.MEASURE,
         results=RESULTS,
