@@ -1,8 +1,8 @@
 """Ranges of shares of rows, and of the difference of two shares of the same rows.
 
-A share's range is Wilson's (1927): it stays within [0, 1] and does not shrink to nothing at its ends. That of a
-difference squares and adds how far Wilson's limits are from the shares, less what the two have in common by their
-correlation φ over the rows (Newcombe 1998, method 10).
+A share has the score interval (Wilson 1927): it stays within [0, 1] and does not shrink to nothing at its ends. That of
+a difference squares and adds how far Wilson's limits are from the shares, less what the two have in common by their
+correlation φ over the rows (Newcombe 1998).
 """
 
 from __future__ import annotations

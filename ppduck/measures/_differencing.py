@@ -9,7 +9,7 @@ import numpy as np
 from ppduck.kernels import share_ranges
 from ppduck.kernels.differencing import Solved, solved
 from ppduck.measures._number_sums import MOST_ALONE, NumbersSpec, NumbersTold
-from ppduck.measures._told_together import NO_RANGE, plural, row
+from ppduck.measures._told_together import NO_RANGE, nothing, plural, row
 from ppduck.values import Array
 
 ATTACK = "differencing"
@@ -23,6 +23,12 @@ def attack(spec: NumbersSpec, told: NumbersTold, j: int, open_: list[int]) -> di
     if not k:
         says = "both releases have the same rows; there is nothing to take the difference of"
         return row(ATTACK, name, None, NO_RANGE, 0, says)
+    if told.common[j] and told.same[j] == told.common[j]:
+        says = (
+            f"{plural(int(told.common[j]), 'row')} have the same value in both releases: one is a part of the other, "
+            "and their sums differ by what is published"
+        )
+        return nothing(ATTACK, name, k, says)
     equations = 1 + len(open_)
     if told.alone is None or not len(told.alone):
         says = (
