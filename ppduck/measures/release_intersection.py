@@ -278,8 +278,7 @@ FUNCTION = register(
         "Denning, Denning & Schwartz 1979, ACM TODS; Ganta, Kasiviswanathan & Smith 2008, KDD",
         kind=Kind.MEASURE,
         results=RESULTS,
-        example="FROM release_intersection('released', '(FROM egadp_mask(''(FROM customers WHERE id < 399)'', "
-        "conf=[''x1'',''x2''], nonconf=[''s1'',''s2''], key=''id''))', key='id', conf=['x1','x2'], "
+        example="FROM release_intersection('released_before', 'released', key='id', conf=['x1','x2'], "
         "nonconf=['s1','s2'], original='customers')",
         udfs=(SOLVE, _repeated_answers.SOLVE, _joint_groups.SOLVE, CHECK_KEYS),
     )
