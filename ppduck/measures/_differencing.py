@@ -25,8 +25,8 @@ def attack(spec: NumbersSpec, told: NumbersTold, j: int, open_: list[int]) -> di
         return row(ATTACK, name, None, NO_RANGE, 0, says)
     if told.common[j] and told.same[j] == told.common[j]:
         says = (
-            f"{plural(int(told.common[j]), 'row')} have the same value in both releases: one is a part of the other, "
-            "and their sums differ by what is published"
+            f"{plural(int(told.common[j]), 'row')} have the same value in both releases, whose sums differ by what is "
+            "published"
         )
         return nothing(ATTACK, name, k, says)
     equations = 1 + len(open_)
@@ -92,11 +92,7 @@ class _Unknown:
                 f"egadp_mask and its kin are; no further one is left to tell by{self._left(found)}"
             )
             return row(ATTACK, self.name, None, NO_RANGE, self.k, says)
-        exact = (
-            f"; {plural(found.spare, 'sum')} more than needed fit, so that they are exact"
-            if found.spare
-            else ""
-        )
+        exact = f"; exact, with {found.spare} to spare" if found.spare else ""
         says = f"{count} of {plural(self.k, 'row')} solved by {self._equations}{exact}{self._left(found)}"
         return self._row(count / self.k, 0.0, 0.0, says)
 
