@@ -122,13 +122,12 @@ def _sums(tables: TwoReleases) -> sql.Expr:
     middles = [sql.column(f"_pp_s{i}_c") for i in p] + [sql.column(f"_pp_y{j}_c") for j in q]
     spreads = [sql.call("stddev_pop", sql.column(name)) for name in features]
     spreads += [sql.call("stddev_pop", sql.call("coalesce", *_pair("d", j))) for j in q]
+    # A feature that is NULL somewhere, or not the same in both, is of no use.
     changed = [
         aggregates.count_if(
-            (sql.column(BOTH) & exp.NullSafeNEQ(this=a, expression=b))
-            | sql.column(features[i]).is_(exp.null())
+            (sql.column(BOTH) & _apart(*_pair("s", i))) | sql.column(features[i]).is_(exp.null())
         )
         for i in p
-        for a, b in [_pair("s", i)]
     ]
     parts: dict[str, sql.Expr] = {
         "centres": sql.array((sql.call("any_value", each) for each in middles), "DOUBLE"),
@@ -179,10 +178,14 @@ def _only(place: int, side: str, other: str) -> sql.Expr:
 
 
 def _equal(place: int) -> sql.Expr:
-    a, b = _pair("y", place)
+    return _in(place, both=True) & _apart(*_pair("y", place)).not_()
+
+
+def _apart(a: sql.Expr, b: sql.Expr) -> sql.Expr:
+    """Whether two values differ by more than their last digits, or one is NULL."""
     size = sql.call("greatest", sql.call("abs", a), sql.call("abs", b))
-    apart = sql.call("abs", sql.minus(a.copy(), b.copy()))
-    return _in(place, both=True) & (apart <= sql.number(SAME) * size)
+    near = sql.call("abs", sql.minus(a.copy(), b.copy())) <= sql.number(SAME) * size
+    return sql.paren(exp.NullSafeNEQ(this=sql.paren(near), expression=exp.true()))
 
 
 def _moments(tables: TwoReleases) -> sql.Expr:
