@@ -7,16 +7,21 @@ one of them has. An unknown is known where the equations' row space holds its ax
 
 from __future__ import annotations
 
+from itertools import combinations
+from math import comb
+
 import numpy as np
 import numpy.typing as npt
 
 from ppduck.frozen import frozen
+from ppduck.interrupts import check_interrupt
 from ppduck.values import Array
 
 # Singular values below this share of the largest, and parts of an axis outside the row space below this, are rounding.
 ROUNDING = 1e-9
 # What exact sums may differ by, in standard deviations of a column.
 EXACT = 1e-5
+_MOST_TRIED = 2_000  # choices of equations
 
 
 @frozen
@@ -46,6 +51,28 @@ def solved(weights: Array, totals: Array) -> Solved:
     outside = 1.0 - np.sum(right**2, axis=0)
     misfit = _largest(weights @ values - totals) if equations > rank else 0.0
     return Solved(values, outside <= ROUNDING, equations - rank, misfit)
+
+
+def agreeing(weights: Array, totals: Array) -> npt.NDArray[np.bool_]:
+    """Which equations agree: all, or the most that one solution of some of them fits, with at least one to spare.
+
+    A mask keeps the sums of those columns only that it was told of; that others fit by chance, to five digits, is out
+    of the question. None are found where none agree, or where there are too many choices to try.
+    """
+    equations, unknowns = weights.shape
+    found = solved(weights, totals)
+    if found.agrees:
+        return np.ones(equations, dtype=bool)
+    best = np.zeros(equations, dtype=bool)
+    if comb(equations, unknowns) > _MOST_TRIED:
+        return best
+    for chosen in combinations(range(equations), unknowns):
+        check_interrupt()
+        part = solved(weights[list(chosen)], totals[list(chosen)])
+        fits = np.abs(weights @ part.values - totals) <= EXACT
+        if part.known.all() and fits.sum() > max(unknowns, int(best.sum())):
+            best = fits
+    return best
 
 
 def _largest(values: Array) -> float:

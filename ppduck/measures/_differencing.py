@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ppduck.kernels import share_ranges
-from ppduck.kernels.differencing import Solved, solved
+from ppduck.kernels.differencing import Solved, agreeing, solved
 from ppduck.measures._number_sums import MOST_ALONE, NumbersSpec, NumbersTold
 from ppduck.measures._told_together import NO_RANGE, nothing, plural, row
 from ppduck.values import Array
 
+Flags = npt.NDArray[np.bool_]
 ATTACK = "differencing"
 NEAR = 1e-6  # what a solved value may differ by, beside its own size or the column's spread
 
@@ -73,23 +75,26 @@ class _Unknown:
         return len(self.published)
 
     def solved(self) -> Solved:
-        """By all sums; by that of the column alone where the others do not agree with it."""
-        found = solved(self.weights, self.totals)
-        if found.agrees:
-            return found
-        alone = solved(self.weights[:1], self.totals[:1])
-        return Solved(alone.values, alone.known, found.spare, found.misfit)
+        """By all sums that agree; by that of the column alone where none do."""
+        fits = agreeing(self.weights, self.totals)
+        if not fits.any():
+            self.open, self.weights, self.totals = [], self.weights[:1], self.totals[:1]
+            alone = solved(self.weights, self.totals)
+            return Solved(alone.values, alone.known, 0, np.inf)
+        self.weights, self.totals = self.weights[fits], self.totals[fits]
+        self.open = [name for name, fit in zip(self.open, fits[1:], strict=True) if fit]
+        return solved(self.weights, self.totals)
 
     def claimed(self, found: Solved) -> dict[str, Any]:
         """Without the original: how many equations there are, and whether they agree."""
         count = int(found.known.sum())
-        if not found.agrees:
-            says = f"{self._equations} that do not agree: the sums are not exact, or not those of nonconf"
+        if not found.agrees and not count:
+            says = f"0 of {plural(self.k, 'row')} solved: no sums agree, so that they are not exact"
             return self._row(0.0, 0.0, 0.0, says)
         if count and not found.spare:
             says = (
-                f"{count} of {plural(self.k, 'row')} solved by {self._equations}, if these are exact, as those of "
-                f"egadp_mask and its kin are; no further one is left to tell by{self._left(found)}"
+                f"{count} of {plural(self.k, 'row')} solved by {self._equations}, if exact, as those of egadp_mask and "
+                f"its kin are; {'no other agrees' if not found.agrees else 'there is none to spare'}, to tell by"
             )
             return row(ATTACK, self.name, None, NO_RANGE, self.k, says)
         exact = f"; exact, with {found.spare} to spare" if found.spare else ""
@@ -108,12 +113,9 @@ class _Unknown:
             right = np.abs(values - self.original[there]) <= near
             open_ = np.abs(self.published[there] - self.original[there]) <= near
         success, baseline, both = (float(np.mean(x)) for x in (right, open_, right & open_))
-        agree = (
-            "" if found.agrees else " that do not agree, so that only the column's own sum was used"
-        )
         says = (
             f"{int(right.sum())} of {plural(int(there.sum()), 'row')} that only one release has come out, solved by "
-            f"{self._equations}{agree}{self._left(found)}"
+            f"{self._equations}{self._left(found)}{self._off(values, right, there)}"
         )
         n = int(there.sum())
         ends = share_ranges.difference(success, baseline, n, both)
@@ -122,13 +124,21 @@ class _Unknown:
     @property
     def _equations(self) -> str:
         by = f" with {', '.join(self.open)}" if self.open else ""
-        return f"{plural(1 + len(self.open), 'sum')}{by}"
+        return f"{plural(len(self.weights), 'sum')}{by}"
 
     def _left(self, found: Solved) -> str:
         short = self.k + found.spare - self.weights.shape[0]
         if found.agrees and short == 1:
             return "; one equation is missing, and a sum of squares leaves two candidates"
         return ""
+
+    def _off(self, values: Array, right: Flags, there: Flags) -> str:
+        """How far those are off that were solved and did not come out: sums that are nearly exact tell nearly."""
+        wrong = ~right & ~np.isnan(values)
+        if not wrong.any() or not self.spread:
+            return ""
+        off = float(np.median(np.abs(values - self.original[there])[wrong])) / self.spread
+        return f"; {plural(int(wrong.sum()), 'other')} off by {off:.2g} standard deviations"
 
     def _row(self, success: float, baseline: float, both: float, says: str) -> dict[str, Any]:
         ends = share_ranges.difference(success, baseline, self.k, both)

@@ -131,6 +131,7 @@ def plan(catalog: Catalog, call: ReleaseIntersectionCall) -> sql.Expr:
     tables.faults.raise_if_any()
     statement = sql.Statement()
     tables.join(statement)
+    tables.check(statement)
     asked = [_numbers(tables, statement)] if tables.numbers else []
     for j, column in enumerate(tables.categories):
         if _is_answer(tables, column, designs):

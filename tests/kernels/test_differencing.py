@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ppduck.kernels.differencing import solved
+from ppduck.kernels.differencing import agreeing, solved
 
 pytestmark = pytest.mark.core
 RNG = np.random.default_rng(3)
@@ -47,3 +47,18 @@ def test_equations_that_disagree_are_noticed() -> None:
 def test_no_unknown_leaves_all_equations_to_tell() -> None:
     found = solved(np.zeros((2, 0)), np.array([0.0, 0.5]))
     assert (found.spare, found.agrees, len(found.values)) == (2, False, 0)
+
+
+def test_the_equations_that_agree_are_found_among_others() -> None:
+    weights, x = RNG.normal(size=(6, 2)), RNG.normal(size=2)
+    totals = weights @ x + [0, 3, 0, 0, -5, 0]
+    assert agreeing(weights, totals).tolist() == [True, False, True, True, False, True]
+    assert agreeing(weights, weights @ x).all()
+
+
+def test_equations_that_only_seem_to_agree_do_not_count() -> None:
+    """Two equations always agree on two unknowns: it takes a third."""
+    weights = RNG.normal(size=(4, 2))
+    assert not agreeing(weights, RNG.normal(size=4)).any()
+    many = RNG.normal(size=(40, 5))
+    assert not agreeing(many, RNG.normal(size=40)).any()  # too many choices

@@ -66,7 +66,7 @@ def test_rows_that_exact_sums_have_more_are_solved_up_to_one_a_sum(
         assert f"exact, with {3 - added} to spare" in blind["says"]
     elif added == 3:
         assert blind["success"] is None
-        assert "no further one is left" in blind["says"]
+        assert "there is none to spare" in blind["says"]
     else:
         assert blind["success"] == 0
         assert "one equation is missing" in blind["says"]
@@ -84,20 +84,42 @@ def test_sums_that_are_not_exact_tell_no_row(people: duckdb.DuckDBPyConnection, 
     noise = "noise_mask('(FROM people WHERE id < {})', conf=['income'], level=0.2, key='id', seed={}"
     released(people, "one", noise.format(N, 1))
     released(people, "two", noise.format(N + 1, 2))
-    for call in (CALL, BLIND):
-        row, _ = ask(call)
-        assert (row["success"], row["rows"]) == (0, 1)
-        assert "do not agree" in row["says"]
+    row, _ = ask(CALL)
+    assert (row["success"], row["rows"]) == (0, 1)
+    assert "1 other off by" in row["says"]
+    row, _ = ask(BLIND)
+    assert (row["success"], row["rows"]) == (None, 1)
+    assert "by 1 sum, if exact, as those of egadp_mask and its kin are; no other agrees" in row["says"]
+    released(people, "two", noise.format(N + 2, 2))
+    row, _ = ask(BLIND)
+    assert row["success"] == 0
+    assert "no sums agree" in row["says"]
 
 
 def test_an_open_column_that_the_mask_did_not_use_does_not_hide_what_the_sum_tells(
     people: duckdb.DuckDBPyConnection, ask: Ask
 ) -> None:
+    for used, says in (("['s1']", "2 sums with s1"), ("[]", "1 sum")):
+        for name, rows in (("one", f"id < {N}"), ("two", f"id <= {N}")):
+            released(people, name, egadp(rows).replace("nonconf=['s1','s2']", f"nonconf={used}"))
+        for call in (CALL, CALL.replace("nonconf=['s1','s2'], ", "")):
+            row, _ = ask(call)
+            assert row["success"] == 1
+            assert row["says"].endswith(f"solved by {says}")
+        row, _ = ask(BLIND)
+        assert row["success"] == (1 if "s1" in used else None)
+
+
+def test_sums_of_rounded_values_tell_nearly(people: duckdb.DuckDBPyConnection, ask: Ask) -> None:
+    people.execute("CREATE TABLE whole AS SELECT id, s1, s2, round(income)::INTEGER AS income FROM people")
     for name, rows in (("one", f"id < {N}"), ("two", f"id <= {N}")):
-        released(people, name, egadp(rows).replace("nonconf=['s1','s2']", "nonconf=['s1']"))
-    row, _ = ask(CALL)
-    assert row["success"] == 1
-    assert "only the column's own sum was used" in row["says"]
+        people.execute(
+            f"CREATE TABLE {name} AS FROM egadp_mask('(FROM whole WHERE {rows})', conf=['income'], key='id', round=true)"
+        )
+    row, _ = ask(CALL.replace("'people'", "'whole'"))
+    assert row["success"] == 0
+    off = float(row["says"].partition("1 other off by ")[2].split()[0])
+    assert off < 0.005
 
 
 def test_a_part_of_the_same_release_tells_nothing(people: duckdb.DuckDBPyConnection, ask: Ask) -> None:
