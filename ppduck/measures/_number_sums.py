@@ -20,7 +20,7 @@ from ppduck.measures._two_releases import (
     SECOND,
     TwoReleases,
     at,
-    sql_present,
+    not_null,
 )
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
@@ -41,7 +41,6 @@ SAME = 1e-9  # values nearer than this, beside their own size, are one value
 class NumbersSpec(Spec):
     """The names of what is open and of what is confidential."""
 
-    second: str
     columns: list[str]
     features: list[str]
     has_original: bool
@@ -137,7 +136,7 @@ def _sums(tables: TwoReleases) -> sql.Expr:
         "common": sql.array((aggregates.count_if(_in(j, both=True)) for j in q), "DOUBLE"),
     }
     for side, other in ((FIRST, SECOND), (SECOND, FIRST)):
-        parts[side] = aggregates_of(side, features, q)
+        parts[side] = _weighed_sums(side, features, q)
         parts[f"only_{side}"] = sql.array(
             (aggregates.count_if(_only(j, side, other)) for j in q), "DOUBLE"
         )
@@ -145,7 +144,7 @@ def _sums(tables: TwoReleases) -> sql.Expr:
     return sql.query(sql.columns(named), sql.table(ABOUT))
 
 
-def aggregates_of(side: str, features: Sequence[str], conf: range) -> sql.Expr:
+def _weighed_sums(side: str, features: Sequence[str], conf: range) -> sql.Expr:
     """Σ f·d of one release, conf by conf; NULL, of no rows, is 0."""
     found = []
     for j in conf:
@@ -164,7 +163,7 @@ def _pair(kind: str, place: int) -> tuple[sql.Expr, sql.Expr]:
 
 def _in(place: int, *, both: bool) -> sql.Expr:
     """Whether both releases have a value, or one of them only."""
-    first, second = sql_present(at("y", place, FIRST), at("y", place, SECOND))
+    first, second = not_null(at("y", place, FIRST), at("y", place, SECOND))
     return (
         sql.paren(first & second)
         if both
@@ -173,7 +172,7 @@ def _in(place: int, *, both: bool) -> sql.Expr:
 
 
 def _only(place: int, side: str, other: str) -> sql.Expr:
-    mine, theirs = sql_present(at("y", place, side), at("y", place, other))
+    mine, theirs = not_null(at("y", place, side), at("y", place, other))
     return mine & sql.paren(theirs).not_()
 
 
@@ -200,7 +199,7 @@ def _moments(tables: TwoReleases) -> sql.Expr:
         "products": aggregates.products(columns),
     }
     named = {f"_pp_{name}_told": value for name, value in parts.items()}
-    return sql.query(sql.columns(named), sql.table(ABOUT), where=sql.every(sql_present(*values)))
+    return sql.query(sql.columns(named), sql.table(ABOUT), where=sql.every(not_null(*values)))
 
 
 def _alone(tables: TwoReleases) -> sql.Expr:

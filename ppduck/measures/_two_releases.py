@@ -331,7 +331,7 @@ class TwoReleases:
         joined = sql.derived(both, "_pp_either")
         if self.has_original:
             joined = joined.using(sides[ORIGINAL], keys, outer=True)
-        common = exp.and_(*sql_present(f"_pp_in_{FIRST}", f"_pp_in_{SECOND}"), copy=False)
+        common = exp.and_(*not_null(f"_pp_in_{FIRST}", f"_pp_in_{SECOND}"), copy=False)
         hashed = sql.named(told_apart([sql.column(key) for key in keys]), "_pp_hash")
         return sql.query([exp.Star(), sql.named(sql.paren(common), BOTH), hashed], joined)
 
@@ -354,7 +354,7 @@ class TwoReleases:
         return sql.query([asked], sql.table(COUNTS).cross(sql.derived(common, "_pp_overlap")))
 
 
-def sql_present(*names: str) -> list[sql.Expr]:
+def not_null(*names: str) -> list[sql.Expr]:
     """A condition for each column that it is not NULL."""
     return [sql.column(name).is_(exp.null()).not_() for name in names]
 

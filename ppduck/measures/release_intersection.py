@@ -232,7 +232,6 @@ def _numbers(tables: TwoReleases, statement: sql.Statement) -> sql.Expr:
     spec = NumbersSpec(
         NAME,
         tables.sources[FIRST].label,
-        tables.sources[SECOND].label,
         [column.name for column in tables.numbers],
         [feature.label for feature, _ in tables.features],
         tables.has_original,

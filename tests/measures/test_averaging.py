@@ -12,7 +12,7 @@ from ppduck.measures._number_sums import NumbersSpec, NumbersTold
 from ppduck.values import Moments
 
 pytestmark = pytest.mark.core
-SPEC = NumbersSpec("release_intersection", "one", "two", ["x"], ["s"], True)
+SPEC = NumbersSpec("release_intersection", "one", ["x"], ["s"], True)
 ZERO = np.zeros(1)
 TOLD = NumbersTold(1, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, same=ZERO, common=np.array([500.0]), alone=None, n=500,
                    sums=ZERO, products=ZERO)  # fmt: skip

@@ -11,7 +11,7 @@ from ppduck.measures._differencing import attack
 from ppduck.measures._number_sums import NumbersSpec, NumbersTold
 
 pytestmark = pytest.mark.core
-SPEC = NumbersSpec("release_intersection", "one", "two", ["x"], ["s"], True)
+SPEC = NumbersSpec("release_intersection", "one", ["x"], ["s"], True)
 S, X = np.array([1.5, -0.5]), np.array([3.0, -4.0])
 NOTHING = np.zeros(1)
 # one row came, one went; what they are is in the sums

@@ -367,7 +367,7 @@ def test_a_view_that_is_hidden_meanwhile_is_refused(survey: duckdb.DuckDBPyConne
 
 
 def test_infinite_sums_are_refused_by_name() -> None:
-    spec = NumbersSpec(NAME, "one", "two", ["x"], [], False)
+    spec = NumbersSpec(NAME, "one", ["x"], [], False)
     zero = np.zeros(1)
     told = NumbersTold(
         3, np.array([np.inf]), zero, np.zeros(0), zero, zero, zero, zero, zero, zero, None, 0, zero, zero
