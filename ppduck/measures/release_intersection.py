@@ -118,7 +118,9 @@ class Designs:
 
 def plan(catalog: Catalog, call: ReleaseIntersectionCall) -> sql.Expr:
     given = {FIRST: call.first, SECOND: call.second, ORIGINAL: call.original}
-    tables = TwoReleases(NAME, catalog, {side: tbl for side, tbl in given.items() if tbl})
+    tables = TwoReleases(
+        NAME, catalog, {side: tbl for side, tbl in given.items() if tbl is not None}
+    )
     tables.use_key(call.key)
     tables.use_groups(call.qi)
     designs = _designs(tables, call)

@@ -350,6 +350,7 @@ def test_odd_names_and_keys_of_several_columns_and_types(people: duckdb.DuckDBPy
         ("'people', '(SELECT * REPLACE (s1::VARCHAR AS s1) FROM people)', key='id', conf=['income'], nonconf=['s1']", "it must be published alike"),
         ("'people', '(SELECT * REPLACE (income::VARCHAR AS income) FROM people)', key='id', conf=['income']", "they cannot be compared"),
         ("'people', 'nowhere', key='id', conf=['income']", 'cannot see "nowhere"'),
+        ("'people', '', key='id', conf=['income']", "a table must be named"),
     ],
 )  # fmt: skip
 def test_bad_input_is_named(people: duckdb.DuckDBPyConnection, call: str, message: str) -> None:
