@@ -62,6 +62,7 @@ SEEN = {
     "equivalence_test": ("test", "passed", "estimate"),
     "utility_check": ("item", "passed", "difference"),
     "moments_check": ("statistic", "column_a", "column_b", "difference"),
+    "release_intersection": ("attack", "column_name", "success"),
     "security_index": ("column_name", "verdict", "security_index", "direction", "advice"),
     "relationships": ("column_name", "other", "relation", "kernel_r2"),
     "recommend_mask": ("mask", "advice", "statement"),
