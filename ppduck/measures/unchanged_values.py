@@ -145,7 +145,7 @@ def _counts(j: int) -> dict[str, sql.Expr]:
     zones = {
         "": None,
         "_low": x <= sql.column(f"_pp_low{j}"),
-        "_high": x >= sql.column(f"_pp_high{j}"),
+        "_high": (x >= sql.column(f"_pp_high{j}")) & (x > sql.column(f"_pp_low{j}")),
     }
     few = sql.call("round", y.copy(), sql.number(DECIMALS)).eq(y.copy())
     found = {
