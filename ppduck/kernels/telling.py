@@ -16,7 +16,7 @@ leaks. What chance makes of n rows is added: 25/n, five standard errors. Counts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ppduck.frozen import frozen
 from ppduck.interrupts import check_interrupt
-from ppduck.kernels import decoding
+from ppduck.kernels import decoding, neighbours
 from ppduck.kernels.guessing import guessed
 from ppduck.kernels.public import Public, bent, centred, powers, ranks, unit
 from ppduck.kernels.released_column import Candidate, Role, Type
@@ -266,26 +266,8 @@ class Search:
                 yield Finding(kappa, MOST_ALIKE + spread, name, "as a function of its values")
         d = candidate.values if candidate.values is not None else decoding.numbers(candidate.texts)
         if np.isfinite(d[order]).all():
-            yield from self._differences(name, sorted_x, d[order])
-
-    def _differences(self, name: str, x: Array, d: Array) -> Iterator[Finding]:
-        step, change = np.diff(x), np.diff(d)
-        some = step > 0
-        if some.sum() < FEWEST:
-            return
-        step, change = step[some], change[some]
-        n = len(step)
-        one = np.zeros(n)
-        ways: dict[str, Callable[[Array], tuple[int, int]]] = {
-            "by the slope between neighbours": lambda changes: _repeated(one, changes / step),
-            "by the difference of neighbours": lambda changes: _repeated(step, changes),
-        }
-        for how, count in ways.items():
-            pairs, same = count(change)
-            if pairs >= FEWEST:
-                dealt = max(count(change[deal[deal < n]])[1] for deal in self._deals[:2])
-                most = max(3.0 * dealt, float(stats.poisson.isf(_BY_CHANCE, dealt + 3)))
-                yield Finding(same / pairs, max(most / pairs, 0.02), name, how)
+            for how, share, most in neighbours.repeated(sorted_x, d[order], self._deals[:2]):
+                yield Finding(share, most, name, how)
 
     def _levels(
         self,
@@ -384,16 +366,6 @@ class Search:
 def _most_gain(terms: int, n: int) -> float:
     """What may be told, and what chance adds to it."""
     return MOST_GAIN + (terms + 5 * float(np.sqrt(2 * terms)) + 17) / n
-
-
-def _repeated(groups: Array, values: Array) -> tuple[int, int]:
-    """Of neighbours within groups, in the order of their values: how many there are, and how many are equal."""
-    size = 10.0 ** np.floor(np.log10(np.maximum(np.abs(values), 1e-300)))
-    six_digits = np.round(values / size, 5) * size
-    order = np.lexsort((six_digits, groups))
-    inside = groups[order][1:] == groups[order][:-1]
-    same = inside & np.isclose(six_digits[order][1:], six_digits[order][:-1], rtol=1e-7, atol=0.0)
-    return int(inside.sum()), int(same.sum())
 
 
 def _logarithm(values: Array) -> Array:
