@@ -53,7 +53,7 @@ SEEN = {
     "canonical_security": ("measure", "passed", "value"),
     "mse_security": ("column_name", "measure", "passed", "mse", "r2"),
     "value_disclosure": ("column_name", "gain", "tolerance"),
-    "unchanged_values": ("column_name", "passed", "excess", "tolerance"),
+    "unchanged_values": ("column_name", "passed", "unchanged", "at_most"),
     "record_linkage": ("method", "linked", "linked_share", "chance_share"),
     "interval_disclosure": ("column_name", "kind", "share", "direction"),
     "averaging_attack": ("column_name", "passed", "gain"),

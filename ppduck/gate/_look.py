@@ -277,7 +277,7 @@ def _figures(spec: LookSpec, told: LookTold) -> list[Figures]:
 def _telling(spec: LookSpec, told: LookTold, figures: Sequence[Figures]) -> Iterator[Row]:
     q, p = len(spec.columns), len(spec.features)
     table = _table(told.numbers, 2 + p + 2 * q)
-    texts = [[*each] for each in told.texts or []]
+    texts = [[*(each or [])] for each in told.texts or []]
     n = table.shape[1]
     # In the order of their hashes, whatever order the rows came in.
     order = np.argsort(table[0], kind="stable")

@@ -102,7 +102,6 @@ class Parts:
         masked = [column for column in conf if column not in other_form]
         others = _accounts.others(columns, masked, declared, grouped=bool(hidden.anatomized))
         columns.numbered = True
-        faults.raise_if_any()
         designs = _designs(name, catalog, call, columns)
         return cls(columns, hidden, conf, dropped, others, qi, designs)
 
