@@ -37,6 +37,7 @@ MOST_KEPT = 0.99
 MOST_ALIKE = 0.5  # Cohen's κ of pairs
 EXACT = 0.999
 SIX_DIGITS = 5e-7
+AS_IT_IS = "as it is"
 FEWEST = 20  # rows or pairs: of fewer nothing is said
 _BY_CHANCE = 1e-6
 _OFTEN = 0.01  # where chance makes more values equal, a share of them is judged, and no count
@@ -150,10 +151,10 @@ class Search:
         if self.n < FEWEST:
             return None
         found = [*self._of_numbers(candidate), *self._of_categories(candidate)]
-        # Of the readings that tell, the one that tells most, and of equal ones the plainest, which comes first.
+        # Of the readings that tell, the plain one, else the one that tells most.
         telling = [each for each in found if not each.passed]
         if telling:
-            return max(telling, key=lambda each: round(each.value, 2))
+            return max(telling, key=lambda each: (each.how == AS_IT_IS, round(each.value, 2)))
         return max(found, key=lambda each: each.excess, default=None)
 
     def _of_numbers(self, candidate: Candidate) -> Iterator[Finding]:
@@ -168,7 +169,7 @@ class Search:
         own = candidate.values
         readings = list(candidate.readings)
         if own is not None and candidate.role is not Role.MASKED:
-            readings.insert(0, ("as it is", own))
+            readings.insert(0, (AS_IT_IS, own))
         read = [d[targets.rows] for _, d in readings]
         if candidate.role is Role.KEPT:
             columns = [each for d in read for each in (ranks(d), centred(d))]
@@ -202,7 +203,7 @@ class Search:
             found = self._gain(name, "by its NULLs", targets.by_open, left, nulls)
             yield Finding(found.value, 2 * found.at_most, name, found.how)
         if candidate.role is Role.ORDER and own is not None:
-            yield self._sorted(name, x, own[rows])
+            yield self._sorted(targets, place, own[rows])
         if candidate.role not in (Role.MASKED, Role.OTHER):
             return
         yield from self._function(candidate, name, x, rows)
@@ -335,12 +336,14 @@ class Search:
             if r2_without < EXACT and r2_all > EXACT:
                 yield Finding(r2_all, EXACT, name, how)
 
-    def _sorted(self, name: str, x: Array, position: Array) -> Finding:
-        """Steps up against steps down, from row to row: as many in any order that does not heed x, and Var = 1/3n."""
-        steps = np.sign(np.diff(x[np.argsort(position, kind="stable")]))
-        moved = int((steps != 0).sum())
-        lean = abs(float(steps.sum())) / moved if moved else 0.0
-        return Finding(lean, 0.1 + 5 * np.sqrt(1 / (3 * max(moved, 1))), name, "sorted in runs")
+    def _sorted(self, targets: Targets, place: int, position: Array) -> Finding:
+        """Whether x rises, or falls, from row to row more often than what open columns tell of it does."""
+        order = np.argsort(position, kind="stable")
+        own = targets.ranks[:, [place]]
+        open_part = own - targets.by_open.left_of(own)
+        lean, of_open = (abs(_lean(each[order, 0])) for each in (own, open_part))
+        most = 0.1 + 5 * float(np.sqrt(1 / (3 * targets.n)))
+        return Finding(max(lean - of_open, 0.0), most, targets.names[place], "sorted in runs")
 
     def _of_categories(self, candidate: Candidate) -> Iterator[Finding]:
         """How often a category is guessed right from the values of a column, beyond its most frequent level."""
@@ -366,6 +369,12 @@ class Search:
 def _most_gain(terms: int, n: int) -> float:
     """What may be told, and what chance adds to it."""
     return MOST_GAIN + (terms + 5 * float(np.sqrt(2 * terms)) + 17) / n
+
+
+def _lean(values: Array) -> float:
+    """Steps up less steps down, as a share: about 0 in any order that does not heed the values, with Var = 1/3n."""
+    steps = np.sign(np.round(np.diff(values), 12))
+    return float(steps.sum()) / max(int((steps != 0).sum()), 1)
 
 
 def _logarithm(values: Array) -> Array:
