@@ -3,7 +3,7 @@
 Of a sample of rows there are x, which is confidential; what is public anyway, P: open columns, bent by squares and
 tenths, and the masked columns; and a released column in some reading d. Judged are
 
-- the gain R²(x | P, d) - R²(x | P), of ranks and of values: r²(x - E(x|P), d - E(d|P)) of what P leaves of x;
+- the gain R²(x | P, d) - R²(x | P), of ranks and of values, by itself and as a share of 1 - R²(x | P);
 - how many rows have d = x to six digits, against the same with the rows of d dealt out anew;
 - how often rows with the same x have the same d, as any function of x does, hashes too: Cohen's κ of these pairs;
 - how often neighbours by x that differ by the same amount have the same difference of d, or the same slope: so it is
@@ -32,6 +32,7 @@ from ppduck.libraries import stats
 from ppduck.values import Array
 
 MOST_GAIN = 0.05
+MOST_OF_THE_REST = 0.5
 # of a column that is kept as it was: only one that is all but x itself is held against it
 MOST_KEPT = 0.99
 MOST_ALIKE = 0.5  # Cohen's κ of pairs
@@ -188,10 +189,20 @@ class Search:
         for i, (how, _) in enumerate(readings):
             for place, name in enumerate(targets.names):
                 yield from self._equal(name, how, targets.x[:, place], read[i], candidate.role)
-                yield Finding(float(gains[2 * i : 2 * i + 2, place].max()), most, name, how)
+                gain = float(gains[2 * i : 2 * i + 2, place].max())
+                yield Finding(gain, most, name, how)
+                if candidate.role is not Role.KEPT:
+                    yield self._of_what_is_left(gain, targets, place, how)
         if candidate.role is not Role.KEPT and candidate.missing.any():
             for place, name in enumerate(targets.names):
                 yield Finding(float(gains[-1, place]), most, name, "by its NULLs")
+
+    def _of_what_is_left(self, gain: float, targets: Targets, place: int, how: str) -> Finding:
+        """The gain as a share of what is not public: little of x may be left, and all of that be told."""
+        left = float(np.square(targets.left_by_release[:, place]).sum())
+        chance = _most_gain(1, targets.n) - MOST_GAIN
+        share = gain / left if left > 0 else 0.0
+        return Finding(share, MOST_OF_THE_REST + chance, targets.names[place], how)
 
     def _of_number(
         self, candidate: Candidate, targets: Targets, place: int, name: str
