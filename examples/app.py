@@ -150,9 +150,7 @@ def publish(owner: duckdb.DuckDBPyConnection, file: Path) -> list[View]:
             owner.execute(f"CREATE OR REPLACE TABLE {JUDGED}.main.release AS {release.statement}")
             judge(owner, release, f"{JUDGED}.main.release")
         except Refused as refused:
-            raise SystemExit(
-                f'app.py: view "{name}" must not be published: {refused}'
-            ) from None
+            raise SystemExit(f'app.py: view "{name}" must not be published: {refused}') from None
         described = owner.execute(f"DESCRIBE {SCHEMA}.{quoted(name)}").fetchall()
         types = {column: type_ for column, type_, *_ in described}
         own = ", ".join(columns(release, [*types]))

@@ -33,7 +33,9 @@ class Release:
         _refuse_other_forms(select)
         self.original, self.told = self._read(select["from_table"]["function"])
         self.key, self.published = self.told["key"], self._columns()
-        for item in select["select_list"]:  # a column may have any name there: it is judged by its own
+        for item in select[
+            "select_list"
+        ]:  # a column may have any name there: it is judged by its own
             if item["class"] == "COLUMN_REF" and item["column_names"][-1] not in self.published:
                 item["alias"] = ""
         self.published = self._columns()
@@ -61,7 +63,7 @@ class Release:
 
     def _read(self, call: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The original's name, and what the gate is told of the release."""
-        query = "SELECT any_value(parameters) FROM system.main.duckdb_functions() WHERE function_name = ?"
+        query = "SELECT system.main.any_value(parameters) FROM system.main.duckdb_functions() WHERE function_name = ?"
         [(slots,)] = self.con.execute(query, [call["function_name"]]).fetchall()
         known = [name for name in slots if not name.startswith("_")]
         given: dict[str, Any] = {}
@@ -72,13 +74,17 @@ class Release:
             if not own["alias"] and name:
                 # key = 'id' is a comparison to DuckDB, which may not stand behind key := 'id'.
                 own = {**own["right"], "alias": name}
-                arguments[place] = {"name": name, "expression": own} if "expression" in argument else own
+                arguments[place] = (
+                    {"name": name, "expression": own} if "expression" in argument else own
+                )
             given[(name or known[place]).casefold()] = self._value(own)
         told = {name: given[name] for name in TOLD if given.get(name) is not None}
         if given.get("invariant"):  # its matrix is made of the data
             told.pop("p", None)
         per_column = [given.get(name) for name in ("p", "matrix")]
-        masked = told.get("conf") or [name for each in per_column if isinstance(each, dict) for name in each]
+        masked = told.get("conf") or [
+            name for each in per_column if isinstance(each, dict) for name in each
+        ]
         for name, value in (("conf", masked), ("key", told.get("key"))):
             if not value:
                 missing = f"{FORM}; {call['function_name']} is called without {name} here."
