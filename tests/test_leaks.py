@@ -42,6 +42,7 @@ MORE = {
     "mask_explain": "'egadp_mask', '{}', conf=['x']",
     "onn_mask": "'{}', ['x'], hidden=2",
     "pram_mask": "'{}', ['g'], p=0.8",
+    "release_intersection": "'{}', 't', key='id', conf=['x', 'g'], qi=['s', 'a'], original='t'",
     "rr_association": "'{}', 'g', 's', p=0.8",
     "rr_classifier_check": "'{}', ['g'], 's'",
     "rr_conclusions": "'{}', 'g', 's'",

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 from ppduck.catalogue.source import Column
 from ppduck.catalogue.tables import ROWS_PER_LEVEL
-from ppduck.errors import listed, quoted
 from ppduck.frozen import frozen
-from ppduck.gate._rows import Row
-from ppduck.kernels.telling import Type
+from ppduck.gate.rules import Row
+from ppduck.kernels.released_column import Type
 from ppduck.masks.groups import GROUP_ID
 from ppduck.pairs.columns import Compared
 from ppduck.query import aggregates
@@ -67,7 +66,11 @@ class Other:
 
 
 def others(
-    columns: Compared, conf: Sequence[Column], declared: dict[str, Sequence[Column]], *, grouped: bool
+    columns: Compared,
+    conf: Sequence[Column],
+    declared: dict[str, Sequence[Column]],
+    *,
+    grouped: bool,
 ) -> list[Other]:
     """The released columns beside conf and key; the pairs compare them with the original's."""
     taken = {folded(column.name) for column in [*conf, *columns.key]}
@@ -80,9 +83,7 @@ def others(
         columns.others.append((before, column))
         of_groups = grouped and folded(column.name) == folded(GROUP_ID)
         declared_by = by.get(folded(column.name), "")
-        found.append(
-            Other(column.name, column.type, before is not None, declared_by, of_groups)
-        )
+        found.append(Other(column.name, column.type, before is not None, declared_by, of_groups))
     return found
 
 
@@ -117,7 +118,9 @@ class Figures:
     same: int  # rows in which the original has the same
     values: float = 0.0
     different: float = 0.0
-    looks: Sequence[float | None] = ()  # of texts: e-mail addresses, telephone numbers, days; of whole numbers: ends
+    looks: Sequence[
+        float | None
+    ] = ()  # of texts: e-mail addresses, telephone numbers, days; of whole numbers: ends
 
     @property
     def near_unique(self) -> bool:
@@ -213,7 +216,10 @@ def fixed_rows(columns: Compared, conf: Sequence[Column], dropped: Sequence[Colu
     for column in conf:
         why = "dropped" if folded(column.name) in gone else "masked: named in conf"
         rows.append(Row("declared", column.name, 0.0, 0.0, why))
-    rows += [Row("declared", column.name, 0.0, 0.0, "key: rows are matched by it") for column in columns.key]
+    rows += [
+        Row("declared", column.name, 0.0, 0.0, "key: rows are matched by it")
+        for column in columns.key
+    ]
     known = {folded(column.name) for column in conf}
     left = [
         column.name
@@ -222,8 +228,3 @@ def fixed_rows(columns: Compared, conf: Sequence[Column], dropped: Sequence[Colu
     ]
     rows += [Row("declared", name, 0.0, 0.0, "dropped") for name in left]
     return rows
-
-
-def no_such(parameter: str, names: Sequence[str], columns: Compared) -> str:
-    known = [each.name for each in columns.masked.columns or ()]
-    return f"{parameter} names column {listed(names)}, which {quoted(columns.masked.label)} does not have. Its columns: {listed(known)}."  # fmt: skip

@@ -17,9 +17,9 @@ from ppduck.call.registry import Result
 from ppduck.call.udf import row_type, told_udf
 from ppduck.frozen import frozen
 from ppduck.gate._parts import Parts
-from ppduck.gate._rows import Limits, arm
+from ppduck.gate.rules import Limits, arm
 from ppduck.kernels import distortion
-from ppduck.kernels.telling import guessed_from
+from ppduck.kernels.guessing import guessed_from
 from ppduck.pairs.one_to_one import CHECK, MATCHED, MatchSpec
 from ppduck.pairs.rows import HASH, SHARED, Told
 from ppduck.query import aggregates
@@ -106,7 +106,9 @@ def rows(parts: Parts, limits: Limits) -> Iterator[sql.Expr]:
             if design is not None:
                 told["p"] = design.p
                 told["levels"] = None if design.levels is None else list(design.levels)
-                told["matrix"] = None if design.rows is None else [list(each) for each in design.rows]
+                told["matrix"] = (
+                    None if design.rows is None else [list(each) for each in design.rows]
+                )
             spec = AgreementSpec(
                 columns.function,
                 columns.original.label,
@@ -130,7 +132,12 @@ def rows(parts: Parts, limits: Limits) -> Iterator[sql.Expr]:
 def judge(spec: AgreementSpec, told: AgreementTold) -> dict[str, Any]:
     before, after = list(told.before or []), list(told.after or [])
     if not before or told.counts is None or told.halves is None:
-        return {"column_name": spec.column, "value": None, "at_most": 0.0, "why": "there are no rows"}
+        return {
+            "column_name": spec.column,
+            "value": None,
+            "at_most": 0.0,
+            "why": "there are no rows",
+        }
     counts, halves = told.counts, told.halves.astype(int)
     levels = list(dict.fromkeys([*before, *after]))
     places = {level: i for i, level in enumerate(levels)}
@@ -143,12 +150,15 @@ def judge(spec: AgreementSpec, told: AgreementTold) -> dict[str, Any]:
     by_chance = max(float(shares.max()), float(shares @ masked))
     expected, how = by_chance, "chance makes right"
     if spec.p is not None or spec.matrix is not None:
-        expected, how = _by_design(spec, dict(zip(levels, shares, strict=True))), "the declared design makes right"
+        expected, how = (
+            _by_design(spec, dict(zip(levels, shares, strict=True))),
+            "the declared design makes right",
+        )
         expected = max(expected, by_chance)
     most = expected + ALLOWED + SPREAD * np.sqrt(expected * (1 - expected) / n)
     most = min(most, by_chance + MOST_TOLD * (1 - by_chance))
     why = (
-        "share of rows whose category is guessed right from the released one, as it is or by what it mostly stands for; "
+        "share of rows whose category is guessed right from the released one, as it is or by what it mostly is: "
         f"at most what {how}. Mask it by rr_mask, and declare its design by p := {{…}}"
     )
     at_most = float(most) if spec.limit is None else spec.limit

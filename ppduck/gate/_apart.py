@@ -11,15 +11,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ppduck.gate._rows import Row
+from ppduck.gate.rules import Row
 from ppduck.pairs.rows import Pairs, PairSpec
 from ppduck.query import tree as sql
 from ppduck.runtime.dominance import REFUSED
 from ppduck.values import Array
 
 GATHERED = "_pp_apart"
-OF_CONF = ("n", "mean", "variance", "least", "most", "at_least", "at_most", "mean_after", "variance_after", "least_after", "most_after")  # fmt: skip
 OF_FEATURE = ("n", "mean", "variance", "least", "most")
+AFTER = ("mean_after", "variance_after", "least_after", "most_after")
+OF_CONF = (*OF_FEATURE, "at_least", "at_most", *AFTER)
 SAME = 1e-6  # share by which a variance may differ that is kept
 FEWEST = 3
 
@@ -59,8 +60,8 @@ def rows(spec: PairSpec, told: Array | None) -> Iterator[Row]:
         of = dict(zip(OF_FEATURE, row.tolist(), strict=True))
         share = _share(of["n"], of["mean"], of["variance"], of["least"], of["most"])
         why = (
-            "share of a single row in the variance of a nonconf column, by which a mask that keeps relations to it would "
-            "leave that row as it was; merge rare levels or cut extreme values"
+            "share of a single row in the variance of a nonconf column: a mask that keeps relations to it would leave "
+            "that row as it was; merge rare levels or cut extreme values"
         )
         yield Row("leverage", name, share, REFUSED, why)
 

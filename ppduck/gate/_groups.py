@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ppduck.frozen import frozen
-from ppduck.gate._rows import Limits, arm, nobody
-from ppduck.gate.rules import COPIED, COPY
+from ppduck.gate.rules import COPIED, COPY, Limits, arm, nobody
 from ppduck.masks.groups import GROUP_ID
 from ppduck.pairs.columns import Compared
 from ppduck.pairs.one_to_one import CHECK
@@ -124,13 +123,17 @@ def rows(hidden: Hidden, limits: Limits) -> Iterator[sql.Expr]:
     for place, rule in enumerate(hidden.rules, start=_PLACE):
         if limits.asks(rule):
             how = RULES[rule]
-            yield _row(place, rule, limits.numbers.get(rule, how.limit), how.value(hidden), how.meaning)
+            yield _row(
+                place, rule, limits.numbers.get(rule, how.limit), how.value(hidden), how.meaning
+            )
     if hidden.generalised:
         # Whatever a call allows: a number as text is no range.
         copied = COPIED["categories"]
         assert copied.default is not None
         assert copied.default.number is not None
-        yield _row(_PLACE + len(RULES), COPY, copied.default.number, hidden.ungeneralised(), copied.meaning)
+        yield _row(
+            _PLACE + len(RULES), COPY, copied.default.number, hidden.ungeneralised(), copied.meaning
+        )
 
 
 def _row(place: int, rule: str, most: float, value: sql.Expr, why: str) -> sql.Expr:

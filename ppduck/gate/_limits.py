@@ -11,8 +11,18 @@ from ppduck.call.ranges import Range
 from ppduck.errors import Faults, listed, near_miss, quoted
 from ppduck.gate import _agreement, _groups, _look
 from ppduck.gate._parts import Parts
-from ppduck.gate._rows import Limits, arm, nobody
-from ppduck.gate.rules import COPY, DEFAULTS, IF_READ_AGAIN, LEFT_OUT, OF_SHARES, RULES, Limit
+from ppduck.gate.rules import (
+    COPY,
+    DEFAULTS,
+    IF_READ_AGAIN,
+    LEFT_OUT,
+    OF_SHARES,
+    RULES,
+    Limit,
+    Limits,
+    arm,
+    nobody,
+)
 from ppduck.query import tree as sql
 
 CHANCE = "chance"
@@ -41,7 +51,9 @@ def read(faults: Faults, given: Mapping[str, Any], parts: Parts) -> Limits:
     off: dict[str, str] = {}
     for name, limit in given.items():
         if name in FIXED:
-            faults.add(f"rule {quoted(name)} has no limit, and cannot be switched off: {FIXED[name]}.")
+            faults.add(
+                f"rule {quoted(name)} has no limit, and cannot be switched off: {FIXED[name]}."
+            )
         elif name not in NAMES:
             faults.add(
                 f"limits names rule {quoted(name)}, which does not exist.{near_miss(name, NAMES)} "

@@ -21,8 +21,10 @@ from ppduck.frozen import frozen
 from ppduck.gate import _accounts, _apart
 from ppduck.gate._accounts import Figures, Other
 from ppduck.gate._parts import Parts
-from ppduck.gate._rows import Limits, Row, arm, nobody
-from ppduck.kernels.telling import Candidate, Role, Sample, Search, Type
+from ppduck.gate.rules import Limits, Row, arm, nobody
+from ppduck.kernels import decoding
+from ppduck.kernels.released_column import Candidate, Role, Type
+from ppduck.kernels.telling import Sample, Search
 from ppduck.pairs.one_to_one import MASKED, ORIGINAL
 from ppduck.pairs.rows import HASH, POSITION, SHARED, Pairs, PairSpec, Told, unnested
 from ppduck.query import aggregates
@@ -123,9 +125,7 @@ def quasi_row(parts: Parts, limits: Limits) -> sql.Expr | None:
         )
     names = [column.name for column in parts.qi]
     group = [_released(parts, column) for column in parts.qi]
-    sizes = sql.query(
-        [sql.named(aggregates.rows(), "_pp_size")], sql.table(MASKED), group=group
-    )
+    sizes = sql.query([sql.named(aggregates.rows(), "_pp_size")], sql.table(MASKED), group=group)
     risk = sql.double(sql.number(1.0)) / sql.call("min", sql.column("_pp_size"))
     why = (
         f"1 by the rows of the smallest group that shares the quasi-identifiers {listed(names)}, at most 1/{k:g}; "
@@ -257,7 +257,9 @@ def _judged(spec: LookSpec, told: LookTold) -> Iterator[Row]:
     for place, (other, counted) in enumerate(zip(spec.others, figures, strict=True)):
         yield _accounts.declared_row(other, counted)
         some = (told.texts or [])[first + place : first + place + 1]
-        yield from _accounts.identifier_rows(other, counted, [text for each in some for text in each or []])
+        yield from _accounts.identifier_rows(
+            other, counted, [text for each in some for text in each or []]
+        )
     if {"tells", "order"} & set(spec.asked):
         yield from _telling(spec, told, figures)
     yield from _apart.rows(spec, told.apart)
@@ -267,7 +269,7 @@ def _figures(spec: LookSpec, told: LookTold) -> list[Figures]:
     same = np.zeros(len(spec.others)) if told.same is None else np.nan_to_num(told.same)
     profiles = told.profiles or [[] for _ in spec.others]
     return [
-        Figures(told.pairs, int(equal), *profile[:2], looks=profile[2:])
+        Figures(told.pairs, int(equal), profile[0], profile[1], profile[2:])
         for equal, profile in zip(same, profiles, strict=True)
     ]
 
@@ -275,7 +277,7 @@ def _figures(spec: LookSpec, told: LookTold) -> list[Figures]:
 def _telling(spec: LookSpec, told: LookTold, figures: Sequence[Figures]) -> Iterator[Row]:
     q, p = len(spec.columns), len(spec.features)
     table = _table(told.numbers, 2 + p + 2 * q)
-    texts = [[*each] for each in told.texts or []]
+    texts = [[*(each or [])] for each in told.texts or []]
     n = table.shape[1]
     # In the order of their hashes, whatever order the rows came in.
     order = np.argsort(table[0], kind="stable")
@@ -294,7 +296,7 @@ def _telling(spec: LookSpec, told: LookTold, figures: Sequence[Figures]) -> Iter
         for column, own in zip(spec.key_columns, keys, strict=True)
     ]
     unseen_numbers = [
-        (column.name, Candidate(column.name, Role.MASKED, Type.NUMBER, own).values)
+        (column.name, decoding.numbers(own))
         for column, own in zip(spec.unseen, unseen, strict=True)
         if column.is_numeric
     ]

@@ -22,16 +22,26 @@ from ppduck.values import folded
 class Asked(Protocol):
     """What a call says of the columns."""
 
-    original: str
-    release: str
-    conf: Sequence[str]
-    key: Sequence[str]
-    nonconf: Sequence[str] | None
-    keep: Sequence[str]
-    qi: Sequence[str] | None
-    p: Probability | None
-    matrix: Mapping[str, Matrix] | None
-    levels: Mapping[str, list[Any]] | None
+    @property
+    def original(self) -> str: ...
+    @property
+    def release(self) -> str: ...
+    @property
+    def conf(self) -> Sequence[str]: ...
+    @property
+    def key(self) -> Sequence[str]: ...
+    @property
+    def nonconf(self) -> Sequence[str] | None: ...
+    @property
+    def keep(self) -> Sequence[str]: ...
+    @property
+    def qi(self) -> Sequence[str] | None: ...
+    @property
+    def p(self) -> Probability | None: ...
+    @property
+    def matrix(self) -> Mapping[str, Matrix] | None: ...
+    @property
+    def levels(self) -> Mapping[str, list[Any]] | None: ...
 
 
 @frozen
@@ -92,20 +102,21 @@ class Parts:
         masked = [column for column in conf if column not in other_form]
         others = _accounts.others(columns, masked, declared, grouped=bool(hidden.anatomized))
         columns.numbered = True
-        faults.raise_if_any()
         designs = _designs(name, catalog, call, columns)
         return cls(columns, hidden, conf, dropped, others, qi, designs)
 
 
-def _designs(
-    name: str, catalog: Catalog, call: Asked, columns: Compared
-) -> dict[str, Attribute]:
+def _designs(name: str, catalog: Catalog, call: Asked, columns: Compared) -> dict[str, Attribute]:
     """How categories of conf were randomized: as the call says, or as a view over a mask does."""
     words = DesignWords(call.p, call.matrix, call.levels)
     names = [column.name for column in columns.categories]
     told = [*(call.p if isinstance(call.p, Mapping) else ()), *(call.matrix or ())]
     if words.tells_probabilities:
-        chosen = [each for each in names if isinstance(call.p, float) or folded(each) in {*map(folded, told)}]
+        chosen = [
+            each
+            for each in names
+            if isinstance(call.p, float) or folded(each) in {*map(folded, told)}
+        ]
         strangers = [each for each in told if folded(each) not in {*map(folded, names)}]
         if strangers:
             columns.faults.add(

@@ -1,10 +1,14 @@
-"""The rules of the gate: what each measures, of which function it is a figure, and what it allows by default."""
+"""The rules of the gate: what each measures, of which function it is a figure, what it allows by default, and the row
+that tells it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import field
+
+from sqlglot import exp
 
 from ppduck.call import arguments
 from ppduck.call.parameters import Reader
@@ -162,10 +166,14 @@ RULES = {
         default=Limit(0.5, or_chance=True),
     ),
     "unchanged": _count(
-        "unchanged", "at_most", "values of a conf column that are exactly what they were; at most what chance makes equal"
+        "unchanged",
+        "at_most",
+        "values of a conf column that are exactly what they were; at most what chance makes equal",
     ),
     "near": _count(
-        "near", "near_at_most", "values of a conf column that are what they were to six digits; at most what chance makes"
+        "near",
+        "near_at_most",
+        "values of a conf column that are what they were to six digits; at most what chance makes",
     ),
     "tail": _count(
         "tail",
@@ -232,3 +240,55 @@ DEFAULTS = {
 IF_READ_AGAIN = {
     name: rule.default for name, rule in RULES.items() if rule.default and rule.reads_again
 }
+
+
+@frozen
+class Row:
+    """A rule, the column that it is of, its figure, its limit, and both in words."""
+
+    rule: str
+    column_name: str | None
+    value: float | None
+    at_most: float
+    why: str
+
+
+@frozen
+class Limits:
+    """Of rules that are figures of functions their limits, of others what the call names; and what is not asked."""
+
+    measured: dict[str, Limit]
+    numbers: dict[str, float]
+    off: dict[str, str]  # the rules that are not asked, and why
+
+    def asks(self, rule: str) -> bool:
+        return rule not in self.off
+
+
+def nobody() -> sql.Expr:
+    """In the place of a column's name, where a rule is of the table."""
+    return sql.cast(sql.null(), "VARCHAR")
+
+
+def arm(
+    place: sql.Expr,
+    rule: sql.Expr,
+    *,
+    column: sql.Expr,
+    value: sql.Expr,
+    at_most: sql.Expr,
+    why: sql.Expr,
+    asked: bool = True,
+) -> list[sql.Expr]:
+    """The columns of a row of the gate."""
+    return sql.columns(
+        {
+            "_pp_place": place,
+            "_pp_asked": exp.true() if asked else exp.false(),
+            "rule": rule,
+            "column_name": column,
+            "value": sql.double(value),
+            "at_most": sql.double(at_most),
+            "why": why,
+        }
+    )

@@ -20,6 +20,7 @@ CREATE TABLE baskets AS
 SELECT i AS id, i % 5 > 0 AS bread, i % 5 > 1 AS butter, i % 4 > 1 AND i % 5 > 0 AS jam FROM range(2000) AS rows(i);
 
 CREATE TABLE released AS FROM egadp_mask('customers', conf=['x1','x2'], key='id');
+CREATE TABLE released_before AS FROM egadp_mask('(FROM customers WHERE id > 1)', conf=['x1','x2'], key='id');
 CREATE VIEW survey_rr AS FROM rr_mask('survey', p={'gender': 0.9, 'disease': 0.8}, key='id');
 CREATE VIEW baskets_rr AS FROM rr_mask('baskets', p=0.9, conf=['bread','butter','jam'], key='id');
 """

@@ -18,9 +18,16 @@ import numpy as np
 
 from ppduck.values import Array
 
-Reading = tuple[str, Array]  # how a column was read, and the number in every row, NaN where there is none
+Reading = tuple[
+    str, Array
+]  # how a column was read, and the number in every row, NaN where there is none
 
-DIVISORS = (*(10.0**k for k in range(1, 10)), 3600.0, 86400.0, *(2.0**k for k in (8, 10, 16, 20, 32)))
+DIVISORS = (
+    *(10.0**k for k in range(1, 10)),
+    3600.0,
+    86400.0,
+    *(2.0**k for k in (8, 10, 16, 20, 32)),
+)
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _HASHES = ("md5", "sha1", "sha256", "sha512")
 _SHORTEST_HASH = 8  # characters: of fewer, two texts share a beginning by chance

@@ -17,16 +17,17 @@ leaks. What chance makes of n rows is added: 25/n, five standard errors. Counts 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ppduck.frozen import frozen
 from ppduck.interrupts import check_interrupt
-from ppduck.kernels import decoding
+from ppduck.kernels import decoding, neighbours
+from ppduck.kernels.guessing import guessed
+from ppduck.kernels.public import Public, bent, centred, powers, ranks, unit
+from ppduck.kernels.released_column import Candidate, Role, Type
 from ppduck.libraries import stats
 from ppduck.values import Array
 
@@ -40,60 +41,8 @@ FEWEST = 20  # rows or pairs: of fewer nothing is said
 _BY_CHANCE = 1e-6
 _OFTEN = 0.01  # where chance makes more values equal, a share of them is judged, and no count
 _DEALS = 8
-_TENTHS = 10
 _FEW_LEVELS = 100
 _ROWS_PER_LEVEL = 3
-
-
-class Role(Enum):
-    """What a released column is to the original."""
-
-    MASKED = "masked"
-    KEPT = "kept"
-    OTHER = "new or changed"
-    KEY = "key"
-    ORDER = "order of the rows"
-
-
-class Type(Enum):
-    """How the values of a column are to be read from their texts."""
-
-    NUMBER = "number"
-    TEXT = "text"
-    DATE = "date"
-
-
-@frozen
-class Candidate:
-    """A released column, its values as texts."""
-
-    name: str
-    role: Role
-    type: Type
-    texts: Sequence[str | None]
-
-    @cached_property
-    def values(self) -> Array | None:
-        """As numbers; None of a text."""
-        if self.type is Type.TEXT:
-            return None
-        return (decoding.days if self.type is Type.DATE else decoding.numbers)(self.texts)
-
-    @cached_property
-    def missing(self) -> Array:
-        return np.array([text is None for text in self.texts], dtype=float)
-
-    @cached_property
-    def codes(self) -> npt.NDArray[np.intp]:
-        """A number for each value; NULL is one of them."""
-        texts = np.array(["\0" if text is None else text for text in self.texts])
-        return np.asarray(np.unique(texts, return_inverse=True)[1].reshape(-1))
-
-    @cached_property
-    def readings(self) -> list[decoding.Reading]:
-        if self.values is None:
-            return list(decoding.readings_of_texts(self.texts))
-        return list(decoding.readings_of_numbers(self.values, self.texts))
 
 
 @frozen
@@ -127,60 +76,39 @@ class Sample:
     keys: Array  # those columns of the key that are numbers
 
 
-def ranks(values: Array) -> Array:
-    """Mid-ranks about their mean, 0 where there is no value, of unit length; zeros for a constant."""
-    known = np.isfinite(values)
-    found = np.zeros(len(values))
-    if known.any():
-        found[known] = stats.rankdata(values[known])
-        found[known] -= found[known].mean()
-    return _unit(found)
+@frozen
+class Targets:
+    """Numbers of conf that are known in the same rows, and what is left of their ranks when something is public."""
 
+    rows: npt.NDArray[np.bool_]
+    names: list[str]
+    x: Array
+    ranks: Array
+    open: Sequence[Array]
+    y: Array
+    keys: Array
 
-def _centred(values: Array) -> Array:
-    """The same of the values themselves, whatever their size."""
-    known = np.isfinite(values)
-    found = np.zeros(len(values))
-    if known.any():
-        own = values[known]
-        peak = np.abs(own).max()
-        own = own / peak if peak > 0 else own
-        found[known] = own - own.mean()
-    return _unit(found)
+    @property
+    def n(self) -> int:
+        return len(self.x)
 
+    @cached_property
+    def by_open(self) -> Public:
+        return Public(self.open, self.n)
 
-def _unit(values: Array) -> Array:
-    length = float(np.sqrt(values @ values))
-    return values / length if length > 1e-12 else np.zeros(len(values))
+    @cached_property
+    def by_release(self) -> Public:
+        """The masked columns are public too: what else a column may tell is sought."""
+        masked = [each for y in self.y.T for each in (centred(y), ranks(y))]
+        return Public([*self.open, *masked], self.n)
 
+    @cached_property
+    def by_key(self) -> Public:
+        return Public([*self.open, *powers(self.keys)], self.n)
 
-class Public:
-    """An orthonormal basis of what is public."""
-
-    def __init__(self, columns: Sequence[Array], n: int) -> None:
-        own = [column for column in columns if column.any()]
-        table = np.column_stack([np.full(n, 1 / np.sqrt(n)), *own])
-        left, values, _ = np.linalg.svd(table, full_matrices=False)
-        self.basis = left[:, values > 1e-9 * values[0]]
-
-    def left_of(self, values: Array) -> Array:
-        """What is not public of some values; zeros where that is nothing but rounding."""
-        rest = values - self.basis @ (self.basis.T @ values)
-        nothing = (rest * rest).sum(axis=0) < 1e-9 * (values * values).sum(axis=0)
-        return np.where(nothing, 0.0, rest)
-
-
-def bent(open_columns: Array) -> list[Array]:
-    """Open columns with their squares, and indicators of tenths, as far as there are rows enough for them."""
-    n, p = open_columns.shape
-    found: list[Array] = []
-    for column in open_columns.T:
-        found.append(_centred(column))
-        if p * (_TENTHS + 1) * 10 < n and len(np.unique(column)) > 2:
-            found.append(_centred(found[-1] ** 2))
-            tenths = np.floor(stats.rankdata(column) / (n + 1) * _TENTHS)
-            found += [_centred((tenths == tenth).astype(float)) for tenth in range(1, _TENTHS)]
-    return found
+    @cached_property
+    def left_by_release(self) -> Array:
+        return self.by_release.left_of(self.ranks)
 
 
 class Search:
@@ -189,84 +117,114 @@ class Search:
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
         self.n = len(sample.open)
-        self._open = bent(sample.open) if self.n else []
         # The same deals for every column: what is compared is the same from call to call.
         rng = np.random.default_rng(0)
         self._deals = [rng.permutation(self.n) for _ in range(_DEALS)]
+
+    @cached_property
+    def targets(self) -> list[Targets]:
+        sample, found = self.sample, dict[bytes, list[int]]()
+        for place, x in enumerate(sample.x.T):
+            known = np.isfinite(x)
+            if known.sum() >= FEWEST and x[known].min() < x[known].max():
+                found.setdefault(known.tobytes(), []).append(place)
+        made = []
+        for places in found.values():
+            rows = np.isfinite(sample.x[:, places[0]])
+            x = sample.x[rows][:, places]
+            made.append(
+                Targets(
+                    rows=rows,
+                    names=[sample.conf[place] for place in places],
+                    x=x,
+                    ranks=np.column_stack([ranks(column) for column in x.T]),
+                    open=bent(sample.open[rows]),
+                    y=sample.y[rows],
+                    keys=sample.keys[rows],
+                )
+            )
+        return made
 
     def found_in(self, candidate: Candidate) -> Finding | None:
         """What stands out most; None where there is nothing to look at."""
         if self.n < FEWEST:
             return None
         found = [*self._of_numbers(candidate), *self._of_categories(candidate)]
-        # The plainest of the readings that tell; where none does, the one that comes nearest to it.
-        telling = (each for each in found if not each.passed)
-        return next(telling, max(found, key=lambda each: each.excess, default=None))
-
-    def _public(self, rows: npt.NDArray[np.bool_], candidate: Candidate, *, keys: bool) -> Public:
-        """Of a masked column its own values are public: what else it may tell is sought."""
-        columns = [_centred(column[rows]) for column in self._open]
-        if candidate.role is not Role.KEPT:
-            for y in self.sample.y.T:
-                columns += [_centred(y[rows]), ranks(y[rows])]
-        if keys:
-            columns += _powers(self.sample.keys[rows])
-        return Public(columns, int(rows.sum()))
+        # Of the readings that tell, the one that tells most, and of equal ones the plainest, which comes first.
+        telling = [each for each in found if not each.passed]
+        if telling:
+            return max(telling, key=lambda each: round(each.value, 2))
+        return max(found, key=lambda each: each.excess, default=None)
 
     def _of_numbers(self, candidate: Candidate) -> Iterator[Finding]:
-        for name, x in zip(self.sample.conf, self.sample.x.T, strict=True):
-            rows = np.isfinite(x)
-            if rows.sum() < FEWEST or x[rows].min() == x[rows].max():
-                continue
+        for targets in self.targets:
             check_interrupt()
-            yield from self._of_number(candidate, name, x, rows)
+            yield from self._read(candidate, targets)
+            for place, name in enumerate(targets.names):
+                yield from self._of_number(candidate, targets, place, name)
 
-    def _of_number(
-        self, candidate: Candidate, name: str, x: Array, rows: npt.NDArray[np.bool_]
-    ) -> Iterator[Finding]:
+    def _read(self, candidate: Candidate, targets: Targets) -> Iterator[Finding]:
+        """A column in all its readings."""
         own = candidate.values
         readings = list(candidate.readings)
         if own is not None and candidate.role is not Role.MASKED:
             readings.insert(0, ("as it is", own))
-        public = self._public(rows, candidate, keys=False)
-        target = ranks(x[rows])
-        left = public.left_of(target)
-        for how, d in readings:
-            yield from self._equal(name, how, x, d, candidate.role)
-            if candidate.role is Role.KEPT:
-                r2 = max(float(each @ target) ** 2 for each in (ranks(d[rows]), _centred(d[rows])))
-                yield Finding(r2, MOST_KEPT, name, how)
-            else:
-                yield self._gain(name, how, public, left, [ranks(d[rows])])
-                yield self._gain(name, how, public, left, [_centred(d[rows])])
-        if candidate.missing[rows].any() and candidate.role is not Role.KEY:
-            found = self._gain(name, "by its NULLs", public, left, [_centred(candidate.missing[rows])])
-            kept = candidate.role is Role.KEPT
-            yield Finding(found.value, found.at_most * (2 if kept else 1), name, found.how)
+        read = [d[targets.rows] for _, d in readings]
+        if candidate.role is Role.KEPT:
+            columns = [each for d in read for each in (ranks(d), centred(d))]
+            gains = (
+                np.square(np.column_stack(columns).T @ targets.ranks)
+                if columns
+                else np.empty((0, 0))
+            )
+        else:
+            columns = [each for d in read for each in (ranks(d), centred(d))]
+            columns.append(centred(candidate.missing[targets.rows]))
+            rest = targets.by_release.left_of(np.column_stack(columns))
+            lengths = np.maximum(np.sqrt((rest * rest).sum(axis=0)), 1e-300)
+            gains = np.square((rest / lengths).T @ targets.left_by_release)
+        most = MOST_KEPT if candidate.role is Role.KEPT else _most_gain(1, targets.n)
+        for i, (how, _) in enumerate(readings):
+            for place, name in enumerate(targets.names):
+                yield from self._equal(name, how, targets.x[:, place], read[i], candidate.role)
+                yield Finding(float(gains[2 * i : 2 * i + 2, place].max()), most, name, how)
+        if candidate.role is not Role.KEPT and candidate.missing.any():
+            for place, name in enumerate(targets.names):
+                yield Finding(float(gains[-1, place]), most, name, "by its NULLs")
+
+    def _of_number(
+        self, candidate: Candidate, targets: Targets, place: int, name: str
+    ) -> Iterator[Finding]:
+        own, rows, x = candidate.values, targets.rows, targets.x[:, place]
+        if candidate.role is Role.KEPT and candidate.missing[rows].any():
+            nulls = [centred(candidate.missing[rows])]
+            left = targets.by_open.left_of(targets.ranks[:, [place]])[:, 0]
+            found = self._gain(name, "by its NULLs", targets.by_open, left, nulls)
+            yield Finding(found.value, 2 * found.at_most, name, found.how)
         if candidate.role is Role.ORDER and own is not None:
-            yield self._sorted(name, x[rows], own[rows])
+            yield self._sorted(name, x, own[rows])
         if candidate.role not in (Role.MASKED, Role.OTHER):
             return
         yield from self._function(candidate, name, x, rows)
-        if candidate.type is Type.TEXT and candidate.role is Role.OTHER:
-            yield from self._levels(candidate, name, public, left, rows)
         if candidate.type is Type.TEXT:
-            yield from self._hashed(candidate, name, [*map(float, x)])
-        if own is not None and candidate.role is Role.MASKED:
-            yield from self._beside_the_key(candidate, name, own, target, rows)
-        if own is not None and candidate.role is Role.OTHER:
+            if candidate.role is Role.OTHER:
+                left = targets.left_by_release[:, place]
+                yield from self._levels(candidate, name, targets.by_release, left, rows)
+            whole = self.sample.x[:, self.sample.conf.index(name)]
+            yield from self._hashed(candidate, name, [*map(float, whole)])
+        elif own is not None and candidate.role is Role.MASKED:
+            yield from self._beside_the_key(targets, place, name, own[rows])
+        elif own is not None:
             yield from self._combined(name, own)
 
     def _gain(
         self, name: str, how: str, public: Public, left: Array, columns: Sequence[Array]
     ) -> Finding:
-        """What some columns add to R²."""
+        """What some columns together add to R²."""
         rest = public.left_of(np.column_stack(columns))
-        basis = Public([*rest.T], len(left)).basis[:, 1:] if rest.any() else rest[:, :0]
-        terms = basis.shape[1]
-        gain = float(((basis.T @ left) ** 2).sum()) if terms else 0.0
-        chance = (max(terms, 1) + 5 * np.sqrt(2 * max(terms, 1)) + 17) / len(left)
-        return Finding(gain, MOST_GAIN + chance, name, how)
+        basis = Public([unit(column) for column in rest.T], len(left)).basis
+        gain = float(np.square(basis.T @ left).sum())
+        return Finding(gain, _most_gain(basis.shape[1], len(left)), name, how)
 
     def _equal(self, name: str, how: str, x: Array, d: Array, role: Role) -> Iterator[Finding]:
         """Rows in which a reading is x to six digits, against such rows when it is dealt out anew."""
@@ -294,8 +252,9 @@ class Search:
         self, candidate: Candidate, name: str, x: Array, rows: npt.NDArray[np.bool_]
     ) -> Iterator[Finding]:
         """Rows with the same x, and neighbours by x."""
-        order = np.flatnonzero(rows)[np.argsort(x[rows], kind="stable")]
-        sorted_x, codes = x[order], candidate.codes[order]
+        by_size = np.argsort(x, kind="stable")
+        order = np.flatnonzero(rows)[by_size]
+        sorted_x, codes = x[by_size], candidate.codes[order]
         tied = np.flatnonzero(sorted_x[1:] == sorted_x[:-1])
         if len(tied) >= FEWEST:
             shares = np.bincount(codes) / len(codes)
@@ -307,26 +266,8 @@ class Search:
                 yield Finding(kappa, MOST_ALIKE + spread, name, "as a function of its values")
         d = candidate.values if candidate.values is not None else decoding.numbers(candidate.texts)
         if np.isfinite(d[order]).all():
-            yield from self._differences(name, sorted_x, d[order])
-
-    def _differences(self, name: str, x: Array, d: Array) -> Iterator[Finding]:
-        step, change = np.diff(x), np.diff(d)
-        some = step > 0
-        if some.sum() < FEWEST:
-            return
-        step, change = step[some], change[some]
-        n = len(step)
-        one = np.zeros(n)
-        ways = {
-            "by the slope between neighbours": lambda changes: _repeated(one, changes / step),
-            "by the difference of neighbours": lambda changes: _repeated(step, changes),
-        }
-        for how, count in ways.items():
-            pairs, same = count(change)
-            if pairs >= FEWEST:
-                dealt = max(count(change[deal[deal < n]])[1] for deal in self._deals[:2])
-                most = max(3.0 * dealt, float(stats.poisson.isf(_BY_CHANCE, dealt + 3)))
-                yield Finding(same / pairs, max(most / pairs, 0.02), name, how)
+            for how, share, most in neighbours.repeated(sorted_x, d[order], self._deals[:2]):
+                yield Finding(share, most, name, how)
 
     def _levels(
         self,
@@ -341,7 +282,7 @@ class Search:
         levels, sizes = np.unique(codes, return_counts=True)
         if 1 < len(levels) <= min(_FEW_LEVELS, len(codes) / _ROWS_PER_LEVEL):
             large = levels[np.argsort(-sizes)][1:]
-            columns = [_centred((codes == level).astype(float)) for level in large]
+            columns = [centred((codes == level).astype(float)) for level in large]
             yield self._gain(name, "by its values", public, left, columns)
 
     def _hashed(
@@ -359,42 +300,36 @@ class Search:
         yield Finding(found / len(looked), 0.0, name, "as its hash")
 
     def _beside_the_key(
-        self,
-        candidate: Candidate,
-        name: str,
-        own: Array,
-        target: Array,
-        rows: npt.NDArray[np.bool_],
+        self, targets: Targets, place: int, name: str, own: Array
     ) -> Iterator[Finding]:
         """A masked column may be x and something that the key tells: it then tells more once that is taken off."""
-        if not self.sample.keys.size:
+        if not targets.keys.size:
             return
-        bare = Public([_centred(column[rows]) for column in self._open], int(rows.sum()))
-        with_key = Public([*bare.basis.T, *_powers(self.sample.keys[rows])], int(rows.sum()))
-        gains = []
-        for public in (bare, with_key):
-            left = public.left_of(target)
-            gains.append(self._gain(name, "beside the key", public, left, [_centred(own[rows])]))
-        before, after = gains
+        before, after = (
+            self._gain(
+                name, "", public, public.left_of(targets.ranks[:, [place]])[:, 0], [centred(own)]
+            )
+            for public in (targets.by_open, targets.by_key)
+        )
         yield Finding(after.value - before.value, after.at_most, name, "beside the key")
 
     def _combined(self, name: str, own: Array) -> Iterator[Finding]:
         """Whether a column is a sum, or a product, of x and of what is public, and not of the latter alone."""
         x = self.sample.x[:, [self.sample.conf.index(name)]]
         others = np.column_stack([self.sample.x, self.sample.y, self.sample.open])
-        for how, change in (("in a sum", lambda v: v), ("in a product", _logarithm)):
+        for how, change in (("in a sum", np.asarray), ("in a product", _logarithm)):
             d, with_x, table = change(own), change(x), change(others)
             rows = np.isfinite(d) & np.isfinite(with_x).all(axis=1)
             usable = np.isfinite(table[rows]).all(axis=0)
             rows &= np.isfinite(table[:, usable]).all(axis=1)
             if rows.sum() < FEWEST * (usable.sum() + 1):
                 continue
-            target = _centred(d[rows])
-            columns = [_centred(column[rows]) for column in table.T[usable]]
-            mine = _centred(with_x[rows, 0])
+            target = centred(d[rows])
+            columns = [centred(column[rows]) for column in table.T[usable]]
+            mine = centred(with_x[rows, 0])
             without = [column for column in columns if not np.allclose(column, mine)]
             r2_all, r2_without = (
-                float(target @ target - (rest := Public(each, int(rows.sum())).left_of(target)) @ rest)
+                1 - float(np.square(Public(each, int(rows.sum())).left_of(target[:, None])).sum())
                 for each in (columns, without)
             )
             if r2_without < EXACT and r2_all > EXACT:
@@ -428,53 +363,9 @@ class Search:
             yield Finding(gain, limit + spread / max(1 - chance, 1e-9), name, "by its values")
 
 
-def guessed(codes: npt.NDArray[np.intp], of: npt.NDArray[np.intp]) -> float:
-    """The share that is right when each half is guessed by what the other half has most often for a code."""
-    cells = np.column_stack([np.arange(len(codes)) % 2, codes, of])
-    kinds, counts = np.unique(cells, axis=0, return_counts=True)
-    return guessed_from(*kinds.T, counts)
-
-
-def guessed_from(
-    half: npt.NDArray[np.intp],
-    seen: npt.NDArray[np.intp],
-    of: npt.NDArray[np.intp],
-    counts: npt.NDArray[Any],
-) -> float:
-    """The same from counts of each half, of what is seen, and of what is guessed."""
-    right = 0.0
-    for own in (0, 1):
-        learnt = half == own
-        if not learnt.any():
-            continue
-        overall = int(np.bincount(of[learnt], counts[learnt]).argmax())
-        best = np.full(seen.max() + 1, overall)
-        # Of each code the largest count comes last, and stays.
-        order = np.lexsort((counts[learnt], seen[learnt]))
-        best[seen[learnt][order]] = of[learnt][order]
-        right += float(counts[~learnt][best[seen[~learnt]] == of[~learnt]].sum())
-    return right / float(counts.sum())
-
-
-def _repeated(groups: Array, values: Array) -> tuple[int, int]:
-    """Of neighbours within groups, in the order of their values: how many there are, and how many are equal."""
-    size = 10.0 ** np.floor(np.log10(np.maximum(np.abs(values), 1e-300)))
-    six_digits = np.round(values / size, 5) * size
-    order = np.lexsort((six_digits, groups))
-    inside = groups[order][1:] == groups[order][:-1]
-    same = inside & np.isclose(six_digits[order][1:], six_digits[order][:-1], rtol=1e-7, atol=0.0)
-    return int(inside.sum()), int(same.sum())
-
-
-def _powers(keys: Array) -> list[Array]:
-    """What a formula may make of a key: powers, root and logarithm."""
-    found = []
-    for key in keys.T:
-        least = np.nanmin(key) if np.isfinite(key).any() else 0.0
-        above = key - least + 1
-        for made in (above, above**2, above**3, np.sqrt(above), np.log(above)):
-            found.append(_centred(made))
-    return found
+def _most_gain(terms: int, n: int) -> float:
+    """What may be told, and what chance adds to it."""
+    return MOST_GAIN + (terms + 5 * float(np.sqrt(2 * terms)) + 17) / n
 
 
 def _logarithm(values: Array) -> Array:

@@ -12,9 +12,10 @@ originals and N_y masked values there, of which ``met`` of all N_x·N_y are equa
     E₂ = Σ_z n (met - same) / (N_x N_y - n).
 
 Counts are held to what a Poisson law of max(E₁, E₂) exceeds once in ten thousand times. The largest and the smallest
-hundredth are zones, which are judged by themselves as well. Of a column of few values, whose zones hold no ten of
-them each, all rows are one zone, and a hundredth of them may agree beyond chance: open columns tell so much. Masked values with more than three decimals that are no
-values of others have no chance to be exactly their original: there one is too many.
+hundredth are zones, which are judged by themselves as well. Of a column of few values, whose zones hold no ten of them
+each, all rows are one zone, and a hundredth of them may agree beyond chance: open columns tell so much. Masked values
+with more than three decimals that are no values of others have no chance to be exactly their original: there one is too
+many.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ class Zones:
     @property
     def one(self) -> Zones:
         """All rows as one zone."""
-        totals = (getattr(self, name).sum() for name in ("same", "originals", "masked", "values", "met"))
+        totals = (
+            getattr(self, name).sum() for name in ("same", "originals", "masked", "values", "met")
+        )
         same, originals, masked, values, met = (np.array([total]) for total in totals)
         return Zones(np.zeros(1), originals.copy(), same, originals, masked, values, met)
 
@@ -81,7 +84,7 @@ class Zones:
         chosen = slice(None) if zone is None else self.zone == zone
         n, same, met = self.pairs[chosen], self.same[chosen], self.met[chosen]
         others = self.originals[chosen] * self.masked[chosen] - n
-        rate = np.divide(met - same, others, out=np.zeros(len(n)), where=others > 0)
+        rate = np.divide(met - same, others, out=np.ones(len(n)), where=others > 0)
         return float((n * np.clip(rate, 0.0, 1.0)).sum())
 
     def unseen(self, zone: int | None = None) -> float:

@@ -2,13 +2,12 @@
 
 Numbers are counted that are exactly what they were, and those that are so to six digits; the largest and the smallest
 hundredth of the originals by themselves as well, as they are what is sought first. What chance makes equal is counted
-in the same data: see ``kernels.unchanged``. Of categories a share a is equal, and would be e = Σ p(v)·q(v) if the masked
+in the same data: see ``kernels.unchanged``. Of categories a share a is equal, and would be e = Σ p(v)·q(v) if masked
 ones were dealt out at random; the excess (a - e)/(1 - e) is Cohen's κ. Each column is looked at by itself, so that a
 NULL elsewhere hides nothing.
 """
 
 from __future__ import annotations
-
 
 from typing import Any
 
@@ -49,9 +48,11 @@ RESULTS = (
 SAMPLED = 10_000  # rows by whose quantiles zones are cut
 CUTS, ASKED = "_pp_cuts", "_pp_zones_asked"
 # What is counted of each number, in this order.
-COUNTED = ("rows", "repeat", *(f"{what}{zone}" for zone in ("", "_low", "_high") for what in ("same", "near", "wide")))  # fmt: skip
+AGREED, IN_ZONES = ("same", "near", "wide"), ("", "_low", "_high")
+COUNTED = ("rows", "repeat", *(f"{what}{zone}" for zone in IN_ZONES for what in AGREED))
 ZONE_FIGURES = ("zone", "pairs", "same", "originals", "masked", "values", "met")
 DECIMALS = 3
+QUANTILES = {"low": 0.01, "quarter": 0.25, "middle": 0.5, "most": 0.75, "high": 0.99}
 
 
 @frozen
@@ -83,7 +84,8 @@ def answer(pairs: Pairs, call: ComparedCall) -> sql.Expr:
         counts[f"_pp_both{j}"] = sql.only(aggregates.rows(), _both(a, b))
         counts[f"_pp_agree{j}"] = sql.only(aggregates.rows(), a.eq(b))
     pairs.aggregate(statement, counts, rows)
-    totals = {name: sql.call("coalesce", sql.call("sum", sql.column(name)), sql.number(0)) for name in counts}  # fmt: skip
+    sums = {name: sql.call("sum", sql.column(name)) for name in counts}
+    totals = {name: sql.call("coalesce", each, sql.number(0)) for name, each in sums.items()}
     summed = sql.query(sql.columns(totals), sql.table(PIECES))
     statement.step("_pp_totals", summed, materialized=True)
     whole = sql.table("_pp_totals")
@@ -103,7 +105,9 @@ def answer(pairs: Pairs, call: ComparedCall) -> sql.Expr:
         "categories": sql.array(map(sql.column, of_categories), "DOUBLE"),
     }  # fmt: skip
     pairs.check(statement)
-    made = sql.query(sql.columns({f"_pp_told_{name}": value for name, value in told.items()}), whole)
+    made = sql.query(
+        sql.columns({f"_pp_told_{name}": value for name, value in told.items()}), whole
+    )
     answered = unnested(SOLVE, pairs.spec(PairSpec), told, sql.derived(made, "_pp_whole"), RESULTS)
     return statement.query(answered)
 
@@ -125,7 +129,7 @@ def _cuts(q: range) -> sql.Expr:
     found: dict[str, sql.Expr] = {}
     for j in q:
         x = sql.column(f"_pp_x{j}")
-        for name, share in (("low", 0.01), ("quarter", 0.25), ("middle", 0.5), ("most", 0.75), ("high", 0.99)):  # fmt: skip
+        for name, share in QUANTILES.items():
             found[f"_pp_{name}{j}"] = sql.call("quantile_disc", x.copy(), sql.number(share))
     return sql.query(sql.columns(found), sql.derived(some, "_pp_some"))
 
@@ -141,7 +145,7 @@ def _counts(j: int) -> dict[str, sql.Expr]:
     zones = {
         "": None,
         "_low": x <= sql.column(f"_pp_low{j}"),
-        "_high": x >= sql.column(f"_pp_high{j}"),
+        "_high": (x >= sql.column(f"_pp_high{j}")) & (x > sql.column(f"_pp_low{j}")),
     }
     few = sql.call("round", y.copy(), sql.number(DECIMALS)).eq(y.copy())
     found = {
@@ -160,7 +164,7 @@ def _asks(q: range) -> sql.Expr:
     share = sql.number(unchanged.WIDE / unchanged.NEAR - 1)
     found = {}
     for j in q:
-        asks = [sql.column(f"_pp_same{j}") > sql.number(0)]
+        asks: list[sql.Expr] = [sql.column(f"_pp_same{j}") > sql.number(0)]
         for zone in ("", "_low", "_high"):
             near, wide = (sql.column(f"_pp_{what}{zone}{j}") for what in ("near", "wide"))
             by_size = (wide - near) / share.copy()
@@ -175,7 +179,9 @@ def _zone(value: sql.Expr, j: int) -> sql.Expr:
         sql.column(f"_pp_{name}{j}") for name in ("low", "high", "middle", "quarter", "most")
     )
     width = sql.call("nullif", most - quarter, sql.number(0))
-    spread = sql.call("coalesce", width, sql.call("nullif", high - low, sql.number(0)), sql.number(1))
+    spread = sql.call(
+        "coalesce", width, sql.call("nullif", high - low, sql.number(0)), sql.number(1)
+    )
     scaled = sql.call("asinh", sql.number(4) * (value.copy() - middle) / spread)
     return sql.cases(
         (value.copy() <= low.copy(), sql.number(unchanged.LOW)),
@@ -209,7 +215,9 @@ def _zones(j: int) -> sql.Expr:
         "values": aggregates.rows(),
         "met": sql.call("sum", before.copy() * after.copy()),
     }
-    values = sql.query([zone.copy(), *sql.columns(totals)], sql.derived(each, "_pp_times"), group=[zone.copy()])  # fmt: skip
+    values = sql.query(
+        [zone.copy(), *sql.columns(totals)], sql.derived(each, "_pp_times"), group=[zone.copy()]
+    )
     same_zone = asked.copy() & sql.equal(_zone(x, j), _zone(y, j))
     counted = {
         "_pp_zone": _zone(x, j),
@@ -260,8 +268,11 @@ def solve(spec: PairSpec, told: UnchangedTold) -> list[dict[str, Any]]:
     found = []
     for name, row, zones in zip(spec.columns, counts, parts, strict=True):
         found.append(_number(name, row, zones, told.pairs))
-    for name, row in zip(spec.categories, _table(told.categories, len(spec.categories)), strict=True):
-        found.append(_category(name, *row, told.pairs))
+    for name, row in zip(
+        spec.categories, _table(told.categories, len(spec.categories)), strict=True
+    ):
+        n, same, met = row.tolist()
+        found.append(_category(name, n, same, met, told.pairs))
     return found
 
 

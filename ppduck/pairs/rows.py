@@ -3,8 +3,8 @@
 Whatever is measured reads the rows of ``_pp_pairs``: the key ``_pp_k0…`` and its hash ``_pp_hash``, features of nonconf
 ``_pp_s0…``, numbers before and after ``_pp_x0…``, ``_pp_y0…``, categories before and after ``_pp_a0…``, ``_pp_b0…``.
 ``_pp_piece`` is the part of the data that a pair belongs to, NULL where one of its values is. Released columns that are
-not compared stand beside them as ``_pp_other0…`` in the rows of the release, and ``_pp_same0…`` says whether the original
-has the same value under that name.
+not compared are ``_pp_other0…`` in the rows of the release, and ``_pp_same0…`` says whether the original has the same
+value under that name.
 """
 
 from __future__ import annotations
@@ -209,7 +209,8 @@ class Pairs:
         carried = zip(of.carried, self._carried("_masked"), strict=True)
         other += [sql.named(_text(after), name) for (_, after), name in carried]
         beside = [
-            sql.named(sql.column(after.name), f"_pp_other{i}") for i, (_, after) in enumerate(of.others)
+            sql.named(sql.column(after.name), f"_pp_other{i}")
+            for i, (_, after) in enumerate(of.others)
         ]
         return [*other, *beside, *([sql.named(self._position(), POSITION)] if of.numbered else [])]
 

@@ -166,6 +166,10 @@ class Rows:
             other, side="ANTI" if anti else "LEFT" if outer else None, using=[*map(name, columns)]
         )
 
+    def either(self, other: Rows, columns: Sequence[str]) -> Rows:
+        """The same with all rows of both, those without a partner too."""
+        return self._with(other, side="FULL", using=[*map(name, columns)])
+
     def cross(self, other: Rows) -> Rows:
         return self._with(other, kind="CROSS")
 

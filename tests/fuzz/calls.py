@@ -85,7 +85,7 @@ def _argument(
     if name in ("tbl", "original"):
         text = chance.choice(table.anywhere) if name == "tbl" else quoted(table.name)
         return literal(text), text
-    if name in ("release", "masked"):
+    if name in ("release", "masked", "first", "second"):
         text = chance.choice([*table.releases, *table.anywhere])
         return literal(text), text
     if name == "mask":

@@ -35,6 +35,8 @@ CREATE TABLE baskets AS
 SELECT i AS id, i % 5 > 0 AS bread, i % 5 > 1 AS butter, i % 4 > 1 AND i % 5 > 0 AS jam FROM range(2000) AS rows(i);
 
 CREATE TABLE released AS FROM egadp_mask('customers', conf=['x1','x2'], nonconf=['s1','s2'], key='id');
+CREATE TABLE released_before AS
+FROM egadp_mask('(FROM customers WHERE id > 1)', conf=['x1','x2'], nonconf=['s1','s2'], key='id');
 CREATE VIEW released_view AS FROM noise_mask('customers', conf=['x1','x2'], level=0.2, key='id');
 CREATE TABLE grouped AS FROM generalize_mask('survey', qi=['gender','smoker'], k=5, sensitive='disease', l=2);
 CREATE VIEW survey_rr AS FROM rr_mask('survey', p={'gender': 0.9, 'disease': 0.8}, key='id');

@@ -21,7 +21,7 @@ def test_every_table_of_the_examples_is_there() -> None:
         for name in re.findall(r"\b(customers|survey|baskets|released)(?:_rr)?\b'", each.example)
     }
     assert read <= set(MADE)
-    assert {"customers", "survey", "baskets", "released", "survey_rr", "baskets_rr"} == set(MADE)
+    assert {"customers", "survey", "baskets", "released", "released_before", "survey_rr", "baskets_rr"} == set(MADE)
 
 
 def test_they_are_made_without_chance() -> None:

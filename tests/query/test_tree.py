@@ -37,3 +37,13 @@ def test_every_name_is_quoted(name: str) -> None:
 def test_an_argument_by_its_name() -> None:
     asked = sql.rows_of("read_csv", sql.text("f.csv"), sql.argument("header", exp.true()))
     assert render(sql.query([exp.Star()], asked)) == "SELECT * FROM read_csv('f.csv', header := TRUE)"
+
+
+def test_rows_of_either_table_are_there_once() -> None:
+    rows = sql.derived(sql.raw("SELECT unnest([1, 2]) AS k, true AS a"), "x").either(
+        sql.derived(sql.raw("SELECT unnest([2, 3]) AS k, true AS b"), "y"), ["k"]
+    )
+    asked = sql.query([sql.column("k"), sql.column("a"), sql.column("b")], rows, order=[sql.column("k")])
+    with duckdb.connect() as con:
+        found = con.execute(render(asked)).fetchall()
+    assert found == [(1, True, None), (2, True, True), (3, None, True)]
