@@ -11,8 +11,8 @@ The owner says what analysts may see by views over masks, in a schema of their o
     FROM egadp_mask('main.patients', conf=['cost'], nonconf=['age'], key='id', drop=['name']);
     COMMENT ON VIEW masked.patients IS 'cost is masked by EGADP';
 
-Each view is one SELECT of columns of one mask with a key. Before it is published, what it would tell is held against the
-original by ppduck's release gate (app_gate.py); where a rule fails, the service does not start, and says why.
+Each view is one SELECT of columns of one mask with a key. Before it is published, what it would tell is held against
+the original by ppduck's release gate (app_gate.py); where a rule fails, the service does not start, and says why.
 
 GET /views lists them. POST /query {"sql": "SELECT avg(cost) FROM patients", "format": "csv"} runs one SELECT over them.
 

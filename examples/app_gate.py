@@ -1,8 +1,8 @@
 """The gate of app.py: what a view would publish is held against the original, and what fails is not published.
 
-A view of the owner's is one SELECT of columns of one mask. The mask's call names the original, the confidential columns,
-the key and the design; its rows are read once, with the key, and judged by ppduck.release_verdict. What is judged is
-what is published, but for the key where the view leaves it out.
+A view of the owner's is one SELECT of columns of one mask. The mask's call names the original, the confidential
+columns, the key and the design; its rows are read once, with the key, and judged by ppduck.release_verdict. What is
+judged is what is published, but for the key where the view leaves it out.
 """
 
 from __future__ import annotations
@@ -32,17 +32,15 @@ class Release:
         select = self._tree["statements"][0]["node"]
         _refuse_other_forms(select)
         self.original, self.told = self._read(select["from_table"]["function"])
-        self.key, self.published = self.told["key"], self._columns()
-        for item in select[
-            "select_list"
-        ]:  # a column may have any name there: it is judged by its own
-            if item["class"] == "COLUMN_REF" and item["column_names"][-1] not in self.published:
+        # A column may have any name in the view: it is judged by its own, and published by the view's.
+        names = self._columns()
+        for item in select["select_list"]:
+            if item["class"] == "COLUMN_REF" and item["column_names"][-1] not in names:
                 item["alias"] = ""
         self.published = self._columns()
         there = {name.casefold() for name in self.published}
-        self.added = [name for name in self.key if name.casefold() not in there]
-        own = [_column(name) for name in self.added]
-        select["select_list"][:0] = own
+        self.added = [name for name in self.told["key"] if name.casefold() not in there]
+        select["select_list"][:0] = map(_column, self.added)
         self._columns()  # refuses a mask that gives no key
 
     @property

@@ -134,7 +134,7 @@ def test_names_that_the_view_gives(app: Any, owner: duckdb.DuckDBPyConnection, t
 def test_a_key_that_tells_may_be_left_out(app: Any, owner: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     owner.execute("CREATE TABLE ranked AS SELECT row_number() OVER (ORDER BY salary) AS id, age, salary FROM staff")
     mask = "egadp_mask('main.ranked', conf=['salary'], nonconf=['age'], key='id')"
-    with pytest.raises(SystemExit, match='tells of "id" is .*tells salary'):
+    with pytest.raises(SystemExit, match=r'tells of "id" is .*tells salary'):
         published(app, owner, tmp_path, f"FROM {mask}")
     for name in ("masked.db", "masked.judged"):
         (tmp_path / name).rename(tmp_path / f"{name}.old")
