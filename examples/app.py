@@ -11,6 +11,9 @@ The owner says what analysts may see by views over masks, in a schema of their o
     FROM egadp_mask('main.patients', conf=['cost'], nonconf=['age'], key='id', drop=['name']);
     COMMENT ON VIEW masked.patients IS 'cost is masked by EGADP';
 
+Each view is one SELECT of columns of one mask with a key. Before it is published, what it would tell is held against
+the original by ppduck's release gate (app_gate.py); where a rule fails, the service does not start, and says why.
+
 GET /views lists them. POST /query {"sql": "SELECT avg(cost) FROM patients", "format": "csv"} runs one SELECT over them.
 
 How the original is kept away. At the start each view is read once into a new database that holds nothing else; then
@@ -50,6 +53,7 @@ from typing import Any, Literal, NamedTuple
 
 import duckdb
 from app_door import TABLE_FUNCTIONS, Refused, body_of_view, check, quoted, without_semicolon
+from app_gate import Release, columns, judge
 
 try:
     import uvicorn
@@ -62,6 +66,7 @@ except ModuleNotFoundError as missing:
     sys.exit(f"{missing}; pip install 'ppduck[app]' brings what this example needs.")
 
 SCHEMA = "masked"
+JUDGED, PUBLISHED = '"judged rows"', '"masked views"'
 LONGEST_QUERY = 20_000
 LONGEST_BODY = 300_000  # a query of which JSON escapes every letter
 MOST_BYTES = 10_000_000
@@ -116,7 +121,9 @@ class Query(BaseModel):
 
 
 def publish(owner: duckdb.DuckDBPyConnection, file: Path) -> list[View]:
-    """Writes every masked view into a database of its own, read once; what is no view over masks is refused."""
+    """Writes every masked view into a database of its own, read once and judged; what is no view over a mask, or tells
+    too much, is refused.
+    """
     query = "SELECT view_name, sql, comment FROM system.main.duckdb_views() WHERE schema_name = ? ORDER BY view_name"
     found = owner.execute(query, [SCHEMA]).fetchall()
     if not found:
@@ -126,27 +133,36 @@ def publish(owner: duckdb.DuckDBPyConnection, file: Path) -> list[View]:
     query = "SELECT function_name FROM system.main.duckdb_functions() WHERE NOT internal AND database_name <> 'temp'"
     macros = {name.casefold() for (name,) in owner.execute(query).fetchall()}
     views = []
-    path = str(file).replace("'", "''")
-    # the owner's own may be read-only
-    owner.execute(f"ATTACH '{path}' AS \"masked views\" (READ_WRITE)")
+    # The owner's own may be read-only. Only what was judged leaves the first of them.
+    for place, name in ((file.with_suffix(".judged"), JUDGED), (file, PUBLISHED)):
+        path = str(place).replace("'", "''")
+        owner.execute(f"ATTACH '{path}' AS {name} (READ_WRITE)")
     for name, created, about in found:
+        body = body_of_view(created)
         try:
-            check(owner, body_of_view(created), tables=set(), functions=None, macros=macros)
+            check(owner, body, tables=set(), functions=None, macros=macros)
         except Refused as refused:
             raise SystemExit(
                 f'app.py: view "{name}" must read masks only, and none with a seed: {refused}'
             ) from None
-        table = f'"masked views".main.{quoted(name)}'
+        try:
+            release = Release(owner, without_semicolon(body))
+            owner.execute(f"CREATE OR REPLACE TABLE {JUDGED}.main.release AS {release.statement}")
+            judge(owner, release, f"{JUDGED}.main.release")
+        except Refused as refused:
+            raise SystemExit(f'app.py: view "{name}" must not be published: {refused}') from None
+        described = owner.execute(f"DESCRIBE {SCHEMA}.{quoted(name)}").fetchall()
+        types = {column: type_ for column, type_, *_ in described}
+        own = ", ".join(columns(release, [*types]))
+        table = f"{PUBLISHED}.main.{quoted(name)}"
         # Masks keep the order of the rows, by which a view without a key could be joined to one that has it.
         owner.execute(
-            f"CREATE TABLE {table} AS FROM {SCHEMA}.{quoted(name)} ORDER BY system.main.random()"
+            f"CREATE TABLE {table} AS SELECT {own} FROM {JUDGED}.main.release ORDER BY system.main.random()"
         )
         [(rows,)] = owner.execute(f"SELECT system.main.count(*) FROM {table}").fetchall()
-        columns = {
-            column: type_ for column, type_, *_ in owner.execute(f"DESCRIBE {table}").fetchall()
-        }
-        views.append(View(name, about, rows, columns))
-    owner.execute('DETACH "masked views"')
+        views.append(View(name, about, rows, types))
+    owner.execute(f"DETACH {PUBLISHED}; DETACH {JUDGED}")
+    file.with_suffix(".judged").unlink()
     return views
 
 

@@ -1,4 +1,4 @@
-"""ppduck where: the folder in which ppduck.sql lies, or the examples, for shells that are not ppduck's."""
+"""ppduck where: where ppduck.sql lies, the examples, or the schema of verdicts, for programs that are not ppduck's."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-PLACES = {"sql": "ppduck.sql", "examples": ""}
+PLACES = {
+    "sql": ("ppduck.sql", "ppduck.sql"),
+    "examples": ("ppduck.examples", ""),
+    "verdict": ("ppduck.gate", "verdict.schema.json"),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Prints one path; the exit code is 2 for a place that there is not."""
     parser = argparse.ArgumentParser(
         prog="ppduck where",
-        description="Prints where the plain SQL macros are (to .read in any DuckDB shell), or the examples.",
+        description="Prints where the plain SQL macros are (to .read in any DuckDB shell), the examples, or the "
+        "JSON Schema of the gate's verdicts.",
     )
     parser.add_argument(
         "place", nargs="?", choices=list(PLACES), default="sql", help="default: sql"
@@ -24,5 +29,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def path(place: str) -> Path:
-    """The file of the plain macros, or the folder of the examples, as installed."""
-    return Path(str(resources.files(f"ppduck.{place}").joinpath(PLACES[place])))
+    """A file, or the folder of the examples, as installed."""
+    package, name = PLACES[place]
+    return Path(str(resources.files(package).joinpath(name)))

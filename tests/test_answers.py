@@ -48,8 +48,8 @@ OTHERWISE = {
 }
 # What must be seen of an answer that is wider than a terminal. Of a function that is not here, that is every column.
 SEEN = {
-    "release_check": ("rule", "passed", "value", "at_most"),
-    "assert_release": ("rule", "passed", "value", "at_most"),
+    "release_check": ("rule", "column_name", "passed", "value", "at_most"),
+    "assert_release": ("rule", "column_name", "passed", "value", "at_most"),
     "canonical_security": ("measure", "passed", "value"),
     "mse_security": ("column_name", "measure", "passed", "mse", "r2"),
     "value_disclosure": ("column_name", "gain", "tolerance"),

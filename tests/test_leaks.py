@@ -35,7 +35,8 @@ GIVEN = {
 # The arguments of functions that need others.
 MORE = {
     "anatomy_mask": "'{}', qi=['s'], sensitive='x', l=2",
-    "assert_release": "'{}', 't', conf=['x'], key='id', limits={{'unchanged': 1}}",
+    "assert_release": "'{0}', '(FROM egadp_mask(''{0}'', conf=[''x''], nonconf=[''s''], key=''id'', drop=[''name''], "
+    "seed=1) ORDER BY hash(id))', conf=['x'], nonconf=['s'], key='id'",
     "attribute_disclosure": "'{}', qi=['g'], sensitive='s', p=0.8",
     "independence_test": "'{}', 'g', 's'",
     "loglinear_fit": "'{}', ['a', 'b'], 'a, b'",

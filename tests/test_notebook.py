@@ -75,7 +75,7 @@ def test_it_tells_the_whole_story_in_order() -> None:
     assert places == sorted(places)
     said = "\n".join(printed(notebook))
     assert "equal: True" in said, "the analyst's regression is the original's"
-    assert said.count("│ true") == 9
+    assert said.count("│ true") == 18
     assert "│ false" not in said
     assert "9 of 9 true shares" in said
     guessed = re.search(r"is right for ([\d.]+)%; guessed from the view, for ([\d.]+)%", said)

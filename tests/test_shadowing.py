@@ -262,7 +262,7 @@ def test_the_setting_integer_division_changes_no_figure() -> None:
     copied = "(SELECT * REPLACE (CASE WHEN id < 30 THEN x ELSE x + 1 END AS x) FROM t)"
     checks = [
         f"FROM unchanged_values('t', '{copied}', conf=['x'], key='id')",
-        f"SELECT rule, value, passed FROM release_check('t', '{copied}', conf=['x'], nonconf=['s'], key='id')",
+        f"SELECT rule, column_name, value, passed FROM release_check('t', '{copied}', conf=['x'], nonconf=['s'], key='id')",
     ]
     with loaded() as con:
         expected = [rows(con, check) for check in checks]

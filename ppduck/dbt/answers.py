@@ -16,10 +16,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ppduck.catalogue.functions import sees_function
-from ppduck.dbt.copies import copies
 from ppduck.dbt.project import Project, has_rule, name_of, rule_of, rules_of
-from ppduck.dbt.requests import CheckRequest, MaskRequest, Names, ReleaseRequest
-from ppduck.dbt.rules import Rule, literal
+from ppduck.dbt.requests import CheckRequest, MaskRequest, Names, ReleaseGiven, ReleaseRequest
+from ppduck.dbt.rules import DESIGN, Rule, literal
 from ppduck.errors import Faults, PpduckError, quoted
 from ppduck.gate import release_check
 from ppduck.measures import moments_check
@@ -90,8 +89,7 @@ def _check(request: CheckRequest) -> dict[str, Any]:
 def _release(request: ReleaseRequest) -> dict[str, Any]:
     """The statement whose rows are the rules that a release fails. What is not given is that of the model's rule.
 
-    Where the columns of both tables are given, columns that repeat confidential ones are looked for too, and the
-    moments are of those columns only that the release still has.
+    Once the columns of the release are told, its moments are of those only that it still has.
     """
     node, given = request.node, request.given
     faults = Faults(f"ppduck_release on {quoted(name_of(node))}")
@@ -116,17 +114,38 @@ def _release(request: ReleaseRequest) -> dict[str, Any]:
         nonconf = rule.roles.get("nonconf")
     both = _as_table(original), _as_table(request.masked)
     asked = {"conf": conf, "nonconf": nonconf, "key": key, "limits": given.limits}
+    asked |= _of_columns(given, rule, _names(conf))
     found = [_failed_rules(both, {name: v for name, v in asked.items() if v is not None})]
     if _wants_moments(given.moments, rule):
         named = _compared(request, conf, nonconf)
         columns = {"key": key} if named is None else {"conf": named}
         tolerance = TOLERANCE if given.tolerance is None else float(given.tolerance)
-        found.append(_lost_moments(both, columns, tolerance))
-    readable = (_in_from(both[0]), _in_from(both[1]))
-    if request.columns:
-        copied = copies(readable, request.columns, _names(conf), _names(key))
-        found += [] if copied is None else [copied]
-    return {"sql": _written(sql.union_all(found)), "tables": readable}
+        found += [] if named == [] else [_lost_moments(both, columns, tolerance)]
+    return {"sql": _written(sql.union_all(found)), "release": _in_from(both[1])}
+
+
+def _of_columns(given: ReleaseGiven, rule: Rule | None, conf: Sequence[str]) -> dict[str, Any]:
+    """What else the gate is told of columns: those that are kept or known, and how categories are randomized.
+
+    A design is taken whole from the test's arguments or from the rule, of the columns that are asked of.
+    """
+    kept = given.keep if given.keep is not None or rule is None else rule.keep
+    known = given.qi if given.qi is not None or rule is None else rule.gate.get("qi")
+    design = {name: getattr(given, name) for name in DESIGN if getattr(given, name) is not None}
+    if not design and rule is not None:
+        design = {name: _of_conf(value, conf) for name, value in rule.design.items()}
+    return {
+        "keep": kept or None,
+        "qi": known or None,
+        **{n: v for n, v in design.items() if v != {}},
+    }
+
+
+def _of_conf(value: Any, conf: Sequence[str]) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    masked = {folded(name) for name in conf}
+    return {name: part for name, part in value.items() if folded(str(name)) in masked}
 
 
 def _why_unknown(rules: Sequence[Rule], name: str) -> str:
@@ -151,10 +170,8 @@ def _compared(request: ReleaseRequest, conf: Names, nonconf: Names | None) -> li
     if nonconf is None:
         return None
     named = [*_names(conf), *_names(nonconf)]
-    there = {folded(name) for name in request.columns[1]} if request.columns else None
-    return [
-        name for name in named if there is None or folded(name) in there or name in _names(conf)
-    ]
+    there = {folded(name) for name in request.columns} if request.columns else None
+    return [name for name in named if there is None or folded(name) in there]
 
 
 def _as_table(relation: str) -> str:
@@ -185,26 +202,28 @@ def _asked(function: str, tables: tuple[str, str], given: Mapping[str, Any]) -> 
 
 
 def _failed_rules(tables: tuple[str, str], given: Mapping[str, Any]) -> sql.Expr:
-    columns = map(sql.column, ("rule", "at_most", "value", "meaning"))
+    columns = map(sql.column, ("rule", "column_name", "at_most", "value", "why"))
     rows = _asked(release_check.NAME, tables, given)
     return sql.query([*columns], rows, where=sql.column("passed").not_())
 
 
 def _lost_moments(tables: tuple[str, str], given: Mapping[str, Any], tolerance: float) -> sql.Expr:
-    rows, moment = (
-        sql.text(f"{what} (moments_check)")
-        for what in (
-            "rows that the release has more or fewer than the original",
-            "moment that the mask promises to keep, as a difference in standard deviations",
-        )
+    rows = "rows that the release has more or fewer than the original (moments_check)"
+    moment = (
+        " that the mask promises to keep, as a difference in standard deviations (moments_check)"
     )
     statistic, difference = sql.column("statistic"), sql.call("abs", sql.column("difference"))
-    said = map(sql.column, ("statistic", "column_a", "column_b"))
+    both = sql.call("concat_ws", sql.text(", "), sql.column("column_a"), sql.column("column_b"))
+    why = sql.cases(
+        (statistic.eq(sql.text("count")), sql.text(rows)),
+        otherwise=sql.call("concat", statistic.copy(), sql.text(moment)),
+    )
     columns = [
-        sql.call("concat_ws", sql.text(" "), sql.text("moments:"), *said),
+        sql.text("moments"),
+        sql.call("nullif", both, sql.text("")),
         sql.double(sql.number(tolerance)),
         difference,
-        sql.cases((statistic.eq(sql.text("count")), rows), otherwise=moment),
+        why,
     ]
     kept = sql.call("coalesce", difference.copy() <= sql.number(tolerance), exp.false())
     asked = _asked(moments_check.NAME, tables, given)

@@ -137,7 +137,7 @@ def _sources(project: Project, node: Node) -> str:
 
 
 def _told(rule: Rule) -> str:
-    roles = [f"{role}: {', '.join(names)}" for role, names in rule.roles.items()]
+    roles = [f"{role}: {', '.join(names)}" for role, names in {**rule.roles, **rule.gate}.items()]
     later = [f"{name}: {LATER_ON}" for name in rule.later]
     return "; ".join(
         [*roles, *(f"{name}: {json.dumps(value)}" for name, value in rule.own.items()), *later]

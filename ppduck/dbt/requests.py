@@ -8,7 +8,6 @@ from typing import Any
 from ppduck.dbt.project import Node
 from ppduck.frozen import frozen
 
-Types = Mapping[str, str]  # of columns by name
 Names = str | list[str]
 
 
@@ -59,7 +58,12 @@ class ReleaseGiven:
     key: Names | None
     conf: Names | None
     nonconf: Names | None
-    limits: Mapping[str, float] | None
+    limits: Mapping[str, float | str | None] | None
+    keep: Names | None
+    qi: Names | None
+    p: float | Mapping[str, float] | None
+    matrix: Mapping[str, list[list[float]]] | None
+    levels: Mapping[str, list[Any]] | None
     moments: bool | None
     tolerance: float | None
 
@@ -72,7 +76,7 @@ class ReleaseRequest:
     given: ReleaseGiven
     masked: str
     made_of: Mapping[str, Node]
-    columns: tuple[Types, Types] | None = None  # of original and release, where they are there
+    columns: list[str] | None = None  # of the release, once it is there
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> ReleaseRequest:

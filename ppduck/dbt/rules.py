@@ -1,12 +1,14 @@
 """A masking rule of a dbt model: read from its meta, checked against the registry, written as a call.
 
 A model says ``meta: {ppduck: {mask: egadp, conf: [x1, x2], key: id}}`` with any parameter of the mask; a column says
-``meta: {ppduck: conf}``, or ``{role: conf, p: 0.8}`` with parameters that are its own.
+``meta: {ppduck: conf}``, or ``{role: conf, p: 0.8}`` with parameters that are its own. Of any mask the rule may say
+what only the gate asks: ``keep``, columns that may be released as they are, and ``qi``, quasi-identifiers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 from ppduck.call import arguments, registry
@@ -14,12 +16,15 @@ from ppduck.call.guarantees import Promise
 from ppduck.call.numeric_mask import NumericCall
 from ppduck.call.parameters import MisreadError
 from ppduck.call.registry import Function
+from ppduck.designs.randomizing_mask import RandomizingMask
 from ppduck.errors import Faults, listed, near_miss, quoted
 from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 from ppduck.values import folded
 
 META, ROLE, MASK, SUFFIX = "ppduck", "role", "mask", "_mask"
+GATE = ("keep", "qi")  # roles that the gate knows, whether the mask does or not
+DESIGN = ("p", "matrix", "levels")
 LATER = object()  # the value of an argument that is known only when the model runs
 
 
@@ -31,6 +36,9 @@ class Rule:
     mask: Function
     given: Mapping[str, Any]
     later: tuple[str, ...] = ()  # the parameters whose arguments are known only when the model runs
+    gate: Mapping[str, list[str]] = field(
+        default_factory=dict
+    )  # columns that only the gate asks of
 
     @property
     def roles(self) -> dict[str, list[str]]:
@@ -50,11 +58,23 @@ class Rule:
     @property
     def conf(self) -> list[str]:
         """The columns that are masked; those of rr_mask and pram_mask may be named by p and matrix only."""
-        named = self.roles.get("conf", [])
+        named = self.roles.get("conf") or self.roles.get("sensitive")
         per_column = [self.given.get(name) for name in ("p", "matrix")]
         return named or list(
             dict.fromkeys(c for value in per_column if isinstance(value, Mapping) for c in value)
         )
+
+    @property
+    def keep(self) -> list[str]:
+        """The columns that may be released as they are."""
+        return [*self.gate.get("keep", []), *self.roles.get("keep", [])]
+
+    @property
+    def design(self) -> dict[str, Any]:
+        """How categories are randomized. That of invariant PRAM hangs on the data, and is nobody's to tell."""
+        if not isinstance(self.mask, RandomizingMask) or self.given.get("invariant"):
+            return {}
+        return {name: self.given[name] for name in DESIGN if name in self.given}
 
     @property
     def keeps_moments(self) -> bool:
@@ -114,6 +134,11 @@ def roles_of(mask: Function) -> list[str]:
     return [p.name for p in mask.parameters if p.read is arguments.columns or p.name == "sensitive"]
 
 
+def gates_of(mask: Function) -> list[str]:
+    """The roles that are the gate's alone."""
+    return [name for name in GATE if name not in roles_of(mask)]
+
+
 def read_rule(
     model: str, whole: Any, columns: Mapping[str, Any], call: Mapping[str, Any] | None = None
 ) -> Rule:
@@ -131,9 +156,12 @@ def read_rule(
     mask = _mask(faults, given.pop(MASK, None))
     for column, meta in columns.items():
         _add_column(faults, mask, given, column, meta)
-    checked = _checked(faults, mask, {name: v for name, v in given.items() if v is not None})
+    asked = {name: value for name, value in given.items() if value is not None}
+    of_gate = {name: asked.pop(name) for name in gates_of(mask) if name in asked}
+    gate = _columns(faults, of_gate)
+    checked = _checked(faults, mask, asked)
     return Rule(
-        model, mask, checked, tuple(name for name, value in given.items() if value is LATER)
+        model, mask, checked, tuple(name for name, value in given.items() if value is LATER), gate
     )
 
 
@@ -156,7 +184,7 @@ def _add_column(
 ) -> None:
     """Adds what a column says of itself to the arguments."""
     own = dict(meta) if isinstance(meta, Mapping) else {ROLE: meta}
-    role, roles = own.pop(ROLE, None), roles_of(mask)
+    role, roles = own.pop(ROLE, None), [*roles_of(mask), *gates_of(mask)]
     if role is not None and role not in roles:
         faults.add(
             f"column {quoted(column)} has role {quoted(str(role))}, which {mask.name} does not know."
@@ -175,6 +203,17 @@ def _add_column(
             faults.add(
                 f"{name} is given for the model and for column {quoted(column)}; keep one of them."
             )
+
+
+def _columns(faults: Faults, given: Mapping[str, Any]) -> dict[str, list[str]]:
+    found = {}
+    for name, value in given.items():
+        if value is not LATER:
+            try:
+                found[name] = arguments.columns(value)
+            except MisreadError as misread:
+                faults.add(f"{name} {misread}, got {value!r}.")
+    return found
 
 
 def _checked(faults: Faults, mask: Function, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ppduck.query import tree as sql
 NAME = "assert_release"
 REMEDY = (
     ". Mask more, drop columns, or give limits that you can answer for; FROM release_check(…) shows every rule and "
-    "what it means."
+    "what to do."
 )
 
 
@@ -52,9 +52,7 @@ def plan(catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
 
 def _failure() -> sql.Expr:
     """A rule that failed, in words; its value is a figure of the whole table, and tells of nobody."""
-    value, most = (
-        sql.call("printf", sql.text("%.10g"), sql.column(name)) for name in ("value", "at_most")
-    )
+    value, most = map(_shown, ("value", "at_most"))
     above = sql.call("concat", sql.text(" is "), value, sql.text(", above its limit of "), most)
     unknown = sql.call("concat", sql.text(" could not be measured, limit "), most.copy())
     known = sql.call("isfinite", sql.column("value"))
@@ -65,6 +63,13 @@ def _failure() -> sql.Expr:
     return sql.call(
         "concat", sql.column("rule"), named, sql.cases((known, above), otherwise=unknown)
     )
+
+
+def _shown(name: str) -> sql.Expr:
+    number = sql.column(name)
+    finite = sql.call("isfinite", number)
+    shown = sql.call("printf", sql.text("%.10g"), number.copy())
+    return sql.cases((finite, shown), otherwise=sql.text("none"))
 
 
 def _message(call: ReleaseCheckCall) -> sql.Expr:

@@ -1,4 +1,8 @@
-"""The gate for Python programs: a release that keeps every rule of release_check passes, any other stops a pipeline."""
+"""The gate for Python programs: a release that keeps every rule of release_check passes, any other stops a pipeline.
+
+A verdict is of JSON's types, and of the form that ``verdict.schema.json`` tells (JSON Schema, draft 2020-12): programs
+that read one look at ``schema`` and ``version``. The version grows where a reader of the one before could go wrong.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,21 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from ppduck.catalogue.functions import sees_function
 from ppduck.errors import PpduckError, quoted
 from ppduck.gate import release_check
+from ppduck.gate.assert_release import REMEDY
 from ppduck.query import tree as sql
 from ppduck.version import __version__
 
+SCHEMA, VERSION = "ppduck/verdict", 1
 Names = str | Sequence[str]
+Limits = Mapping[str, float | Literal["chance"] | None]
+Matrices = Mapping[str, Sequence[Sequence[float]]]
 
 
 class ReleaseRefused(PpduckError):  # noqa: N818 - a verdict, and no mistake in the call
@@ -41,7 +50,12 @@ def assert_release(
     conf: Names,
     key: Names,
     nonconf: Names | None = None,
-    limits: Mapping[str, float | None] | None = None,
+    limits: Limits | None = None,
+    keep: Names = (),
+    qi: Names | None = None,
+    p: float | Mapping[str, float] | None = None,
+    matrix: Matrices | None = None,
+    levels: Mapping[str, Sequence[Any]] | None = None,
     verdict: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
     """Lets a release pass that keeps every rule of ``release_check``, and stops a pipeline at any other.
@@ -52,10 +66,16 @@ def assert_release(
         A connection with ppduck loaded.
     original, release:
         The two tables or views, or files, or SELECTs in parentheses.
-    conf, key, nonconf, limits:
-        Those of ``release_check``: the masked columns; the columns that identify a row in both tables; the columns
-        that an intruder may know; the rules and their limits, ``{"linkage": 0.05}``, None for what chance
-        allows, where a rule knows that.
+    conf, key, nonconf:
+        Those of ``release_check``: the columns that are masked or dropped; the columns that identify a row in both
+        tables; the columns that an intruder may know.
+    limits:
+        Rules and their limits, ``{"linkage": 0.05}``, which amend the defaults; None switches a rule off, "chance"
+        allows what chance makes, where a rule knows that.
+    keep, qi:
+        Columns that may be released as they are; quasi-identifiers, which rule ``k`` is of.
+    p, matrix, levels:
+        How categories of conf were randomized, as ``rr_mask`` takes it.
     verdict:
         A file that the verdict is written to as JSON, before anything is raised.
 
@@ -79,14 +99,29 @@ def assert_release(
     >>> _ = con.execute("CREATE TABLE r AS FROM egadp_mask('t', conf=['x'], nonconf=['s'], key='id', seed=1)")
     >>> ppduck.assert_release(con, "t", "r", conf="x", key="id", nonconf="s", limits={"r2_gain": 0.01})["passed"]
     True
+    >>> _ = con.execute("CREATE TABLE leaky AS SELECT r.*, 1.1 * t.x AS usd FROM r JOIN t USING (id)")
     >>> try:
-    ...     ppduck.assert_release(con, "t", "t", conf="x", key="id", nonconf="s", limits={"linkage": 0.05})
+    ...     ppduck.assert_release(con, "t", "leaky", conf="x", key="id", nonconf="s")
     ... except ppduck.ReleaseRefused as refused:
-    ...     print(refused)
-    assert_release on "t": "t" fails 1 of 1 rules and must not be released: linkage is 1, above its limit of 0.05.
+    ...     for rule in refused.verdict["rules"]:
+    ...         if rule["passed"] is False:
+    ...             print(rule["rule"], rule["column_name"])
+    declared usd
+    tells usd
     """
     found = release_verdict(
-        con, original, release, conf=conf, key=key, nonconf=nonconf, limits=limits
+        con,
+        original,
+        release,
+        conf=conf,
+        key=key,
+        nonconf=nonconf,
+        limits=limits,
+        keep=keep,
+        qi=qi,
+        p=p,
+        matrix=matrix,
+        levels=levels,
     )
     if verdict is not None:
         _write(Path(verdict), found)
@@ -103,49 +138,72 @@ def release_verdict(
     conf: Names,
     key: Names,
     nonconf: Names | None = None,
-    limits: Mapping[str, float | None] | None = None,
+    limits: Limits | None = None,
+    keep: Names = (),
+    qi: Names | None = None,
+    p: float | Mapping[str, float] | None = None,
+    matrix: Matrices | None = None,
+    levels: Mapping[str, Sequence[Any]] | None = None,
 ) -> dict[str, Any]:
     """What ``release_check`` says of a release, in JSON's types; raises nothing where a rule fails.
 
     Parameters
     ----------
-    con, original, release, conf, key, nonconf, limits:
+    con, original, release, conf, key, nonconf, limits, keep, qi, p, matrix, levels:
         Those of ``assert_release``.
 
     Returns
     -------
     dict
-        ``passed``; ``rules``, a list of dictionaries with ``rule``, ``passed``, ``value``, ``at_most`` and ``meaning``;
-        what was asked; the versions of ppduck and DuckDB; the time.
+        ``schema`` and ``version``, by which a program knows what it reads; ``passed``, whether any rule was asked and
+        none that was failed; what was asked; ``rules``, a list of dictionaries with ``rule``, ``column_name``,
+        ``passed`` (None where the rule was not asked), ``value``, ``at_most`` and ``why``, those that fail first; the
+        versions of ppduck and DuckDB; the time.
 
     Example
     -------
     >>> import ppduck
     >>> con = ppduck.connect()
     >>> _ = con.execute("CREATE TABLE t AS SELECT i AS id, sin(i) AS s, cos(i * 3) AS x FROM range(100) r(i)")
-    >>> verdict = ppduck.release_verdict(con, "t", "t", conf="x", key="id", nonconf="s", limits={"linkage": 0.05})
-    >>> [(rule["rule"], rule["value"], rule["passed"]) for rule in verdict["rules"]]
-    [('linkage', 1.0, False)]
+    >>> verdict = ppduck.release_verdict(con, "t", "t", conf="x", key="id", nonconf="s")
+    >>> verdict["passed"]
+    False
+    >>> [(rule["rule"], rule["column_name"], rule["value"]) for rule in verdict["rules"] if rule["rule"] == "copy"]
+    [('copy', 'x', 1.0)]
     """
     _refuse_unloaded(con)
-    given: dict[str, Any] = {"original": original, "release": release, "conf": _names(conf)}
-    given |= {"nonconf": None if nonconf is None else _names(nonconf), "key": _names(key)}
-    asked = given | {"limits": limits}
+    given: dict[str, Any] = {
+        "original": original,
+        "release": release,
+        "conf": _names(conf),
+        "key": _names(key),
+        "nonconf": None if nonconf is None else _names(nonconf),
+        "limits": limits,
+        "keep": _names(keep),
+        "qi": None if qi is None else _names(qi),
+        "p": p,
+        "matrix": matrix,
+        "levels": levels,
+    }
     arguments = ", ".join(
-        f"{name} := {_literal(value)}" for name, value in asked.items() if value is not None
+        f"{name} := {_literal(value)}"
+        for name, value in given.items()
+        if value is not None and (name != "keep" or value)
     )
-    found = con.execute(
-        f'SELECT "rule", "passed", "value", "at_most", "meaning" FROM temp.main.{release_check.NAME}({arguments})'
-    )
-    names = ("rule", "passed", "value", "at_most", "meaning")
+    names = [result.name for result in release_check.RESULTS]
+    columns = ", ".join(map(quoted, names))
+    found = con.execute(f"SELECT {columns} FROM temp.main.{release_check.NAME}({arguments})")
     rules = [
         {name: _plain(value) for name, value in zip(names, row, strict=True)}
         for row in found.fetchall()
     ]
     [(engine,)] = con.execute("SELECT system.main.version()").fetchall()
+    judged = [rule["passed"] for rule in rules if rule["passed"] is not None]
     return {
-        "passed": bool(rules) and all(rule["passed"] for rule in rules),
-        **given,
+        "schema": SCHEMA,
+        "version": VERSION,
+        "passed": bool(judged) and all(judged),
+        **{name: _plain(value) for name, value in given.items()},
         "rules": rules,
         "ppduck": __version__,
         "duckdb": engine,
@@ -168,6 +226,7 @@ def _names(given: Names) -> list[str]:
 
 def _literal(value: Any) -> str:
     """A value as SQL; what is no number, list or mapping goes as text, for release_check to judge."""
+    value = _of_python(value)
     if value is None:
         return "NULL"
     if isinstance(value, Mapping):
@@ -176,37 +235,52 @@ def _literal(value: Any) -> str:
         # A struct, in which one value's type does not touch another's.
         return (
             "{"
-            + ", ".join(
-                f"{_literal(str(name))}: {_literal(limit)}" for name, limit in value.items()
-            )
+            + ", ".join(f"{_literal(str(name))}: {_literal(v)}" for name, v in value.items())
             + "}"
         )
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_literal, value)) + "]"
     if isinstance(value, bool):
         return str(value).lower()
-    try:
-        number = float(value) if not isinstance(value, str) else math.nan
-    except (TypeError, ValueError):
-        number = math.nan
-    return sql.render(sql.number(number) if math.isfinite(number) else sql.text(str(value)))
+    if isinstance(value, (int, float, Decimal)) and math.isfinite(value):
+        return sql.render(sql.number(float(value) if isinstance(value, Decimal) else value))
+    return sql.render(sql.text(str(value)))
 
 
 def _plain(value: Any) -> Any:
-    """JSON knows neither NaN nor infinity."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """A value of JSON's types, which know neither NaN nor infinity."""
+    value = _of_python(value)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [*map(_plain, value)]
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _of_python(value: Any) -> Any:
+    """What numpy has, in Python's own types."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _failures(verdict: Mapping[str, Any]) -> str:
-    failed = [rule for rule in verdict["rules"] if not rule["passed"]]
-    told = "; ".join(
-        f"{rule['rule']} is {_shown(rule['value'])}, above its limit of {_shown(rule['at_most'])}"
-        if rule["value"] is not None
-        else f"{rule['rule']} could not be measured, limit {_shown(rule['at_most'])}"
-        for rule in failed
-    )
+    """As the SQL function says it."""
+    asked = [rule for rule in verdict["rules"] if rule["passed"] is not None]
+    failed = [rule for rule in asked if not rule["passed"]]
+    told = "; ".join(map(_failure, failed))
     release = quoted(verdict["release"])
-    return f"{release} fails {len(failed)} of {len(verdict['rules'])} rules and must not be released: {told}."
+    return f"{release} fails {len(failed)} of {len(asked)} rules and must not be released: {told}{REMEDY}"
+
+
+def _failure(rule: Mapping[str, Any]) -> str:
+    of = "" if rule["column_name"] is None else f" of {rule['column_name']}"
+    most = _shown(rule["at_most"])
+    if rule["value"] is None:
+        return f"{rule['rule']}{of} could not be measured, limit {most}"
+    return f"{rule['rule']}{of} is {_shown(rule['value'])}, above its limit of {most}"
 
 
 def _shown(value: float | None) -> str:

@@ -34,7 +34,7 @@ OWNER = f"""
     CREATE VIEW masked.regions AS SELECT region FROM rr_mask('main.payroll', p={{'region': 0.8}}, key='id');
     CREATE TYPE mood AS ENUM ('sad', 'glad');
     CREATE TABLE odd AS
-    SELECT i AS id, i % 5 AS a, 3 * i + sin(i) AS b, i + {2**100}::HUGEINT AS h, 'sad'::mood AS e,
+    SELECT i AS id, i % 5 AS a, 3 * a + 20 * sin(i * 12.9898) AS b, a + {2**100}::HUGEINT AS h, 'sad'::mood AS e,
            '00000000-0000-0000-0000-000000000001'::UUID AS u, '[1]'::JSON AS j, '101'::BIT AS t, INTERVAL 1 MONTH AS m,
            9007199254740993::DECIMAL(18, 0) AS d, '\\xFFa'::BLOB AS o
     FROM range(60) AS rows(i);

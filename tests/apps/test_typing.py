@@ -28,7 +28,10 @@ con: duckdb.DuckDBPyConnection = ppduck.connect("my.db", secret=b"0123456789abcd
 with ppduck.load(con.cursor()) as cursor:
     rows: list[tuple[object, ...]] = cursor.execute("FROM ppduck_functions()").fetchall()
 try:
-    passed: bool = ppduck.assert_release(con, "t", "r", conf=["x"], key="id", limits={"linkage": 0.05, "r2_gain": None})["passed"]
+    passed: bool = ppduck.assert_release(
+        con, "t", "r", conf=["x"], key="id", limits={"linkage": 0.05, "r2_gain": None, "cc_gain": "chance"},
+        keep="s", qi=["s"], p={"x": 0.8}, matrix={"g": [[1.0, 0.0], [0.0, 1.0]]}, levels={"g": ("a", "b")},
+    )["passed"]
 except ppduck.ReleaseRefused as refused:
     print(refused.verdict["rules"])
 except ppduck.PpduckError as error:
@@ -120,7 +123,12 @@ def test_the_marker_and_the_macros_are_in_the_wheel(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", build], cwd=source, capture_output=True, check=True, timeout=120)
     [wheel] = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as opened:
-        assert {"ppduck/py.typed", "ppduck/extension/connections.py", "ppduck/sql/ppduck.sql"} <= set(opened.namelist())
+        assert {
+            "ppduck/py.typed",
+            "ppduck/extension/connections.py",
+            "ppduck/sql/ppduck.sql",
+            "ppduck/gate/verdict.schema.json",
+        } <= set(opened.namelist())
 
 
 @pytest.mark.parametrize("given", [None, "my.db", 3])

@@ -31,6 +31,12 @@ LEAKS = {
         {%- set level = run_query('select 0.8').columns[0].values()[0] | float if execute -%}
         select * exclude (age) from ({{ ppduck_mask(ref('stg_customers'), mask='noise', conf=['debt'], level=level) }})
     """,
+    # A column more, which is declared or is not.
+    **{
+        f"models/masked/{name}.sql": "select *, age > 40 as older from ({{ ppduck_mask(ref('stg_customers')) }})"
+        for name in ("undeclared", "by_role", "by_argument")
+    },
+    "models/masked/undrawn.sql": "{{ ppduck_mask(ref('stg_customers'), mask='rr', p={'plan': 0.95}, key='id') }}",
     "models/masked/fewer.sql": "select * exclude (age) from ({{ ppduck_mask(ref('stg_customers')) }})",
     "models/masked/on_text.sql": """
         {{ ppduck_mask('(select id, income / 12 as monthly from ' ~ ref('stg_customers') ~ ')', conf='monthly') }}
@@ -66,6 +72,18 @@ models:
   - name: fewer
     config: {meta: {ppduck: {mask: egadp, conf: [income], nonconf: [age], key: id}}}
     data_tests: [ppduck_release]
+  - name: undeclared
+    config: {meta: {ppduck: {mask: egadp, conf: [income], nonconf: [age], key: id}}}
+    data_tests: [ppduck_release]
+  - name: by_role
+    config: {meta: {ppduck: {mask: egadp, conf: [income], nonconf: [age], key: id}}}
+    data_tests: [ppduck_release]
+    columns: [{name: older, config: {meta: {ppduck: keep}}}]
+  - name: by_argument
+    config: {meta: {ppduck: {mask: egadp, conf: [income], nonconf: [age], key: id}}}
+    data_tests: [{ppduck_release: {arguments: {keep: older}}}]
+  - name: undrawn
+    data_tests: [{ppduck_release: {arguments: {p: 0.5}}}]
   - name: on_text
     config: {meta: {ppduck: {mask: noise, level: 0.5, key: id}}}
   - name: copied
@@ -112,7 +130,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = initialized(tmp_path_factory.mktemp("built"))
     ran = dbt(project, "build")
     assert ran.returncode == 0, ran.stdout
-    assert re.search(r"Done\. PASS=15 WARN=0 ERROR=0 SKIP=0", ran.stdout), ran.stdout
+    assert re.search(r"Done\. PASS=16 WARN=0 ERROR=0 SKIP=0", ran.stdout), ran.stdout
     assert "Concurrency: 4 threads" in ran.stdout
     return project
 
@@ -176,9 +194,12 @@ def leaking(tmp_path_factory: pytest.TempPathFactory, built: Path) -> tuple[Path
 def test_leaks_fail_the_build(leaking: tuple[Path, str]) -> None:
     project, said = leaking
     assert 'ppduck_release on "copied": linkage is 1.0, above its limit of 0.05: share of masked records' in said
-    assert 'ppduck_release on "scaled": moments: mean income is ' in said
+    assert 'ppduck_release on "copied": copy of spending is 1.0, above its limit of 0.5: share of' in said
+    assert 'ppduck_release on "scaled": moments of income is ' in said
     assert re.search(r"FAIL \d+ ppduck_release_scaled", said)
-    assert re.search(r'"asserted"\S* fails 1 of 1 rules and must not be released: linkage is 1, above its limit', said)
+    assert re.search(
+        r'"asserted"\S* fails \d+ of \d+ rules and must not be released: .*; linkage is 1, above its', said
+    )
     assert "behind" not in tables(project), "what reads a table that failed is not built"
     # Their columns are known only once what they mask is there; they fail all the same before they are made.
     assert 'model "late": conf names column "wage", which "renamed" does not have. Did you mean "wages"?' in said
@@ -186,20 +207,34 @@ def test_leaks_fail_the_build(leaking: tuple[Path, str]) -> None:
     assert {"copied", "scaled"} <= tables(project)
     assert not {"late", "unseen"} & tables(project)
     with duckdb.connect(project.parent / DATABASE) as con:
-        stored = con.execute('SELECT rule, at_most, "value" FROM main_dbt_test__audit.copied_leaks').fetchall()
-    assert {rule for rule, _, _ in stored} == {"linkage", "cc_gain", "r2_gain", "interval", "unchanged"}
-    assert all(value > limit for _, limit, value in stored)
+        stored = con.execute("FROM main_dbt_test__audit.copied_leaks").fetchall()
+        told = [name for name, *_ in con.description or ()]
+    assert told == ["rule", "column_name", "at_most", "value", "why"]
+    assert {rule for rule, *_ in stored} >= {"linkage", "r2_gain", "interval", "unchanged", "copy", "tells"}
+    assert {("copy", "income"), ("copy", "spending"), ("linkage", None)} <= {
+        (rule, column) for rule, column, *_ in stored
+    }
+    assert all(value > limit for _, _, limit, value, _ in stored)
 
 
 def test_a_copy_of_a_confidential_column_fails_the_build(leaking: tuple[Path, str]) -> None:
     project, said = leaking
-    assert (
-        'ppduck_release on "beside": copy: income_before repeats income is 1.0, above its limit of 0.05: share' in said
-    )
-    assert "FAIL 1 ppduck_release_beside_ " in said
+    assert 'ppduck_release on "beside": declared of income_before is 1.0, above its limit of 0.0: is new, and' in said
+    assert re.search(r'ppduck_release on "beside": tells of income_before is [\d.]+, above its .* tells income', said)
+    assert "FAIL 2 ppduck_release_beside_ " in said
     with opened(project) as con:  # the masked column itself is fine
-        passed = "FROM release_check('stg_customers', 'beside', conf := 'income', key := 'id') SELECT bool_and(passed)"
+        passed = "FROM release_check('stg_customers', 'beside', conf := 'income', key := 'id') SELECT bool_and(passed) WHERE column_name = 'income'"
         assert con.execute(passed).fetchall() == [(True,)]
+
+
+def test_what_may_be_kept_is_said_by_a_role(leaking: tuple[Path, str]) -> None:
+    """A new column fails, unless the model's meta or the test says that it may be released."""
+    said = leaking[1]
+    assert 'ppduck_release on "undeclared": declared of older is 1.0, above its limit of 0.0' in said
+    assert "FAIL 1 ppduck_release_undeclared_ " in said
+    assert "PASS ppduck_release_by_role_ " in said
+    assert "PASS ppduck_release_by_argument_older " in said
+    assert 'ppduck_release on "undrawn": agreement of plan is ' in said
 
 
 def test_rules_of_calls(leaking: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,7 +248,7 @@ def test_rules_of_calls(leaking: tuple[Path, str], capsys: pytest.CaptureFixture
     assert listed["scaled"] == ["ipso_mask", "conf: income; key: id"]
     assert listed["on_text"] == ["noise_mask", "conf: monthly; key: id; level: 0.5"]
     assert "Warning" not in told.err
-    assert 'ppduck_release on "overridden": r2_gain is' in said
+    assert 'ppduck_release on "overridden": r2_gain of debt is' in said
     with opened(project) as con:
         kept = "SELECT bool_and(o.income = m.income), bool_or(o.debt = m.debt) FROM stg_customers o JOIN overridden m USING (id)"
         assert con.execute(kept).fetchall() == [(True, False)]

@@ -10,7 +10,8 @@ from ppduck.dbt.requests import CheckRequest, MaskRequest, ReleaseRequest
 
 NODE: dict[str, Any] = {"name": "m", "resource_type": "model"}
 SOURCE = {"name": "s", "table": '"s"', "is_cte": False, "columns": ["x"]}
-GIVEN = dict.fromkeys(("original", "key", "conf", "nonconf", "limits", "moments", "tolerance"))
+ASKED = ("original", "key", "conf", "nonconf", "limits", "moments", "tolerance", "keep", "qi", "p", "matrix", "levels")
+GIVEN = dict.fromkeys(ASKED)
 RELEASE = {"node": NODE, "given": GIVEN, "masked": '"m"', "made_of": {}}
 
 
@@ -26,10 +27,10 @@ def test_a_check() -> None:
     assert CheckRequest.read({"nodes": {"model.m": NODE}, "selected": ["model.m"]}).selected == ["model.m"]
 
 
-def test_a_release_whose_tables_are_there_or_not() -> None:
+def test_a_release_that_is_there_or_not() -> None:
     assert ReleaseRequest.read(RELEASE).columns is None
-    there = ReleaseRequest.read({**RELEASE, "columns": [{"x": "DOUBLE"}, {"x": "DOUBLE"}]})
-    assert there.columns is not None
+    there = ReleaseRequest.read({**RELEASE, "columns": ["x"]})
+    assert there.columns == ["x"]
     assert there.given.limits is None
 
 

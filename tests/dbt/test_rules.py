@@ -45,6 +45,20 @@ def test_a_rule_of_columns_and_of_the_call() -> None:
     assert anatomy.given == {"l": 2, "qi": ["age", "zip"], "sensitive": "disease"}
 
 
+def test_what_only_the_gate_asks() -> None:
+    columns = {"x": "conf", "id": "key", "region": "keep", "age": "qi"}
+    rule = read_rule("m", {"mask": "egadp", "keep": "sex", "qi": ["sex"]}, columns)
+    assert rule.given == {"conf": ["x"], "key": ["id"]}
+    assert rule.gate == {"keep": ["sex", "region"], "qi": ["sex", "age"]}
+    assert rule.keep == ["sex", "region"]
+    assert "region" not in rule.statement("t")
+    rule.check_columns("t", ["x", "id"])  # the release may have more columns than what is masked
+    anatomy = read_rule("m", {"mask": "anatomy", "l": 2, "keep": "sex", "qi": "age", "sensitive": "plan"}, {})
+    assert (anatomy.gate, anatomy.keep, anatomy.conf) == ({}, ["sex"], ["plan"]), "it takes both itself"
+    with pytest.raises(PpduckError, match=r"keep takes .*, got 5"):
+        read_rule("m", {"mask": "egadp", "conf": "x", "keep": 5}, {})
+
+
 def test_masks_in_capitals() -> None:
     assert read_rule("m", {"mask": "EGADP_mask", "conf": "x"}, {}).mask.name == "egadp_mask"
 

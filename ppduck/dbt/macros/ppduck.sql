@@ -70,7 +70,8 @@
 {%- endmacro %}
 
 
-{% test ppduck_release(model, column_name=none, original=none, key=none, conf=none, nonconf=none, limits=none, moments=none, tolerance=none) %}
+{% test ppduck_release(model, column_name=none, original=none, key=none, conf=none, nonconf=none, limits=none, moments=none, tolerance=none,
+                       keep=none, qi=none, p=none, matrix=none, levels=none) %}
   {%- if execute -%}
     {%- set node = graph.nodes.get(context['model'].attached_node) -%}
     {%- if not node or column_name -%}
@@ -82,20 +83,17 @@
       {%- do made_of.update({id: ppduck_node(graph.nodes.get(id) or graph.sources.get(id))}) -%}
     {%- endfor -%}
     {%- set given = {'key': key, 'conf': conf, 'nonconf': nonconf, 'limits': limits, 'moments': moments,
-                     'tolerance': tolerance, 'original': original | string if original is not none else none} -%}
+                     'tolerance': tolerance, 'keep': keep, 'qi': qi, 'p': p, 'matrix': matrix, 'levels': levels,
+                     'original': original | string if original is not none else none} -%}
     {%- set request = {'node': ppduck_node(node), 'given': given, 'masked': model | string,
                        'made_of': made_of} -%}
     {%- set answer = ppduck_ask('release', request) -%}
     {%- if flags.EMPTY -%}
       select null as rule where false
     {%- elif flags.WHICH in ('build', 'test') -%}
-      {%- set columns = [] -%}  {# of both tables, which are there now #}
-      {%- for table in answer['tables'] -%}
-        {%- set types = {} -%}
-        {%- for row in run_query('describe select * from ' ~ table).rows -%}
-          {%- do types.update({row[0]: row[1]}) -%}
-        {%- endfor -%}
-        {%- do columns.append(types) -%}
+      {%- set columns = [] -%}  {# of the release, which is there now #}
+      {%- for row in run_query('describe select * from ' ~ answer['release']).rows -%}
+        {%- do columns.append(row[0]) -%}
       {%- endfor -%}
       {%- do request.update({'columns': columns}) -%}
       {{- ppduck_told_failures(node.name, ppduck_ask('release', request)['sql']) -}}
@@ -111,15 +109,17 @@
 {#- Runs a release check once: says which rules fail, and gives them as rows for dbt to count and store. -#}
 {% macro ppduck_told_failures(name, statement) -%}
   {%- set rows = [] -%}
-  {%- set found = run_query('select rule, at_most::varchar, "value"::varchar, meaning from (' ~ statement ~ ')') -%}
-  {%- for rule, limit, value, meaning in found.rows -%}
+  {%- set found = run_query('select rule, column_name, at_most::varchar, "value"::varchar, why from (' ~ statement ~ ')') -%}
+  {%- for rule, column, limit, value, why in found.rows -%}
+    {%- set of = '' if column is none else ' of ' ~ column -%}
     {%- set said = 'is ' ~ value ~ ', above its limit of ' ~ limit if value is not none else 'could not be measured' -%}
-    {%- do log('ppduck_release on "' ~ name ~ '": ' ~ rule ~ ' ' ~ said ~ ': ' ~ meaning, info=true) -%}
-    {%- do rows.append('(' ~ ppduck_quoted(rule) ~ ', ' ~ ppduck_quoted(limit) ~ '::double, ' ~ ppduck_quoted(value)
-                       ~ '::double, ' ~ ppduck_quoted(meaning) ~ ')') -%}
+    {%- do log('ppduck_release on "' ~ name ~ '": ' ~ rule ~ of ~ ' ' ~ said ~ ': ' ~ why, info=true) -%}
+    {%- do rows.append('(' ~ ppduck_quoted(rule) ~ ', ' ~ ppduck_quoted(column) ~ ', ' ~ ppduck_quoted(limit) ~ '::double, '
+                       ~ ppduck_quoted(value) ~ '::double, ' ~ ppduck_quoted(why) ~ ')') -%}
   {%- endfor -%}
-  select * from (values {{ rows | join(', ') if rows else '(null::varchar, null::double, null::double, null::varchar)' }})
-    as failed(rule, at_most, "value", meaning)
+  {%- set none_failed = '(null::varchar, null::varchar, null::double, null::double, null::varchar)' -%}
+  select * from (values {{ rows | join(', ') if rows else none_failed }})
+    as failed(rule, column_name, at_most, "value", why)
   {%- if not rows %} where false{% endif -%}
 {%- endmacro %}
 
