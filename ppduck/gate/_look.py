@@ -8,12 +8,14 @@ of rows, those of the least hashes, shows what columns, key and order tell of co
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sqlglot import exp
 
 from ppduck.call.registry import Result
+from ppduck.call.roles import MANY_LEVELS
 from ppduck.call.udf import rows_type, told_udf
 from ppduck.catalogue.source import Column
 from ppduck.errors import listed
@@ -72,8 +74,8 @@ class LookSpec(PairSpec):
 @frozen
 class LookTold(Told):
     """Rows in which each other column is as it was, and its profile; of sampled rows hash, position, features, conf
-    before and after, one column after the other, and texts: categories of conf before, unseen, others, key; what
-    ``_apart`` gathers.
+    before and after, one column after the other, and texts: categories of conf before and after, unseen, others, key;
+    what ``_apart`` gathers.
     """
 
     same: Array | None
@@ -166,7 +168,7 @@ def _found(pairs: Pairs, spec: LookSpec) -> sql.Expr:
     of = pairs.columns
     some = list(range(len(spec.others)))
     keys = [*map(sql.column, pairs.key_names)]
-    own = [HASH, *pairs.value_names, *(f"_pp_a{j}" for j in range(len(of.categories)))]
+    own = [HASH, *pairs.value_names, *pairs.category_names]
     drawn = sql.query(
         [*keys, *map(sql.column, own)],
         sql.table(SHARED),
@@ -178,7 +180,7 @@ def _found(pairs: Pairs, spec: LookSpec) -> sql.Expr:
         both = both.using(sql.table(side), pairs.key_names)
     numbers = [_short(sql.column(HASH, "_pp_drawn")), sql.column(POSITION)]
     numbers += [sql.column(name, "_pp_drawn") for name in pairs.value_names]
-    texts = [sql.column(f"_pp_a{j}", "_pp_drawn") for j in range(len(of.categories))]
+    texts = [sql.column(name, "_pp_drawn") for name in pairs.category_names]
     texts += [sql.column(f"_pp_t{i}") for i in range(len(of.unseen))]
     texts += [_as_text(spec.others[i].column, sql.column(f"_pp_other{i}")) for i in some]
     texts += [
@@ -196,7 +198,9 @@ def _found(pairs: Pairs, spec: LookSpec) -> sql.Expr:
         else sql.number(0)
         for i in some
     ]
-    counted = {"_pp_same_rows": sql.array(same, "DOUBLE"), **_apart.gathered(pairs)}
+    # A count too, as there may be nothing else to sum up.
+    counted = {"_pp_same_rows": sql.array([*same, aggregates.rows()], "DOUBLE")}
+    counted |= _apart.gathered(pairs)
     whole = (
         sql.table(PROFILE)
         .cross(sql.derived(sql.query(sql.columns(counted), sql.table(SHARED)), "_pp_counted"))
@@ -253,7 +257,7 @@ def judge(spec: LookSpec, told: LookTold) -> list[dict[str, Any]]:
 def _judged(spec: LookSpec, told: LookTold) -> Iterator[Row]:
     yield from spec.fixed
     figures = _figures(spec, told)
-    first = len(spec.categories) + len(spec.unseen)
+    first = 2 * len(spec.categories) + len(spec.unseen)
     for place, (other, counted) in enumerate(zip(spec.others, figures, strict=True)):
         yield _accounts.declared_row(other, counted)
         some = (told.texts or [])[first + place : first + place + 1]
@@ -266,7 +270,7 @@ def _judged(spec: LookSpec, told: LookTold) -> Iterator[Row]:
 
 
 def _figures(spec: LookSpec, told: LookTold) -> list[Figures]:
-    same = np.zeros(len(spec.others)) if told.same is None else np.nan_to_num(told.same)
+    same = np.nan_to_num(np.zeros(len(spec.others) + 1) if told.same is None else told.same)[:-1]
     profiles = told.profiles or [[] for _ in spec.others]
     return [
         Figures(told.pairs, int(equal), profile[0], profile[1], profile[2:])
@@ -283,43 +287,41 @@ def _telling(spec: LookSpec, told: LookTold, figures: Sequence[Figures]) -> Iter
     order = np.argsort(table[0], kind="stable")
     table = table[:, order]
     texts = [[each[i] for i in order] if each else [] for each in texts]
-    c, u = len(spec.categories), len(spec.unseen)
-    before, unseen, others, keys = (
-        texts[:c],
-        texts[c : c + u],
-        texts[c + u : len(texts) - len(spec.key_columns)],
-        texts[len(texts) - len(spec.key_columns) :],
-    )
-    s, x, y = table[2 : 2 + p].T, table[2 + p : 2 + p + q].T, table[2 + p + q :].T
+    lengths = (len(spec.categories), len(spec.categories), len(spec.unseen), len(spec.others))
+    ends = [0, *np.cumsum(lengths).tolist()]
+    before, after, unseen, others = (texts[i:j] for i, j in pairwise(ends))
     of_keys = [
         Candidate(column.name, Role.KEY, _read_as(column), own)
-        for column, own in zip(spec.key_columns, keys, strict=True)
+        for column, own in zip(spec.key_columns, texts[ends[-1] :], strict=True)
     ]
-    unseen_numbers = [
-        (column.name, decoding.numbers(own))
-        for column, own in zip(spec.unseen, unseen, strict=True)
-        if column.is_numeric
-    ]
-    unseen_texts = [
-        (column.name, own)
-        for column, own in zip(spec.unseen, unseen, strict=True)
-        if not column.is_numeric
+    s, x, y = table[2 : 2 + p].T, table[2 + p : 2 + p + q].T, table[2 + p + q :].T
+    not_numbers = [*zip(spec.categories, before, strict=True)]
+    not_numbers += [(column.name, own) for column, own in zip(spec.unseen, unseen, strict=True)]
+    as_numbers = [
+        (name, values) for name, own in not_numbers if (values := _as_numbers(own)) is not None
     ]
     numbers_of_keys = [each.values for each in of_keys if each.values is not None]
     search = Search(
         Sample(
             open=_filled(s),
-            conf=[*spec.columns, *(name for name, _ in unseen_numbers)],
-            x=np.column_stack([x, *(values for _, values in unseen_numbers)]) if n else x,
+            conf=[*spec.columns, *(name for name, _ in as_numbers)],
+            x=np.column_stack([x, *(values for _, values in as_numbers)]) if n else x,
             y=y,
-            categories=[*spec.categories, *(name for name, _ in unseen_texts)],
-            levels=[*before, *(own for _, own in unseen_texts)],
+            categories=[name for name, _ in not_numbers],
+            levels=[own for _, own in not_numbers],
+            released=after,
             keys=np.column_stack([np.empty((n, 0)), *numbers_of_keys]),
         )
     )
     candidates = [
         Candidate(name, Role.MASKED, Type.NUMBER, [_written(value) for value in column])
         for name, column in zip(spec.columns, y.T, strict=True)
+    ]
+    numeric_texts = {name for name, _ in as_numbers}
+    candidates += [
+        Candidate(name, Role.OTHER, Type.TEXT, own)
+        for name, own in zip(spec.categories, after, strict=True)
+        if name in numeric_texts
     ]
     for other, counted, own in zip(spec.others, figures, others, strict=True):
         if not other.of_groups:
@@ -341,6 +343,15 @@ def _told_by(search: Search, candidate: Candidate, rule: str, name: str | None) 
     if not found.passed:
         why += "; drop it, or mask it" if rule == "tells" else "; order the rows anew"
     return Row(rule, name, float(found.value), float(found.at_most), why)
+
+
+def _as_numbers(texts: Sequence[str | None]) -> Array | None:
+    """Texts that are numbers or days, and more of them than a category has."""
+    if len(set(texts)) <= MANY_LEVELS:
+        return None
+    there = sum(text is not None for text in texts)
+    read = (decoding.numbers(texts), decoding.days(texts))
+    return next((each for each in read if 2 * np.isfinite(each).sum() > there), None)
 
 
 def _read_as(column: Column) -> Type:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from sqlglot import exp
 
 from ppduck.call.registry import Function, function_named
+from ppduck.call.roles import MANY_LEVELS
 from ppduck.catalogue.source import Column
 from ppduck.gate._parts import Asked, Parts
 from ppduck.gate.rules import (
@@ -39,7 +41,11 @@ def rows(statement: sql.Statement, parts: Parts, limits: Limits, call: Asked) ->
     columns, kinds = parts.columns, parts.kinds
     if limits.asks(LEFT_OUT) and kinds["all"]:
         yield _left_out(limits.numbers.get(LEFT_OUT))
-    asked = [(rule, RULES[rule], limit) for rule, limit in limits.measured.items()]
+    asked = [
+        (rule, RULES[rule], limit)
+        for rule, limit in limits.measured.items()
+        if RULES[rule].of != "all" or columns.numbers or linkable(columns)
+    ]
     for copied in COPIED.values():
         if kinds[copied.of]:
             assert copied.default is not None
@@ -62,6 +68,8 @@ def _figures(statement: sql.Statement, columns: Compared, call: Asked, how: Rule
     function = function_named(how.function)
     numbers = columns.numbers if how.of != "categories" else []
     categories = columns.categories if how.of != "numbers" else []
+    if how.of == "all":
+        categories = linkable(columns)
     told: dict[str, Any] = {"original": call.original, "release": call.release, "key": call.key}
     told |= {"sample": SOUGHT, **how.more}
     told["conf"] = [column.name for column in [*numbers, *categories]]
@@ -75,6 +83,20 @@ def _figures(statement: sql.Statement, columns: Compared, call: Asked, how: Rule
     features = columns.features if _uses_nonconf(function) else []
     own = columns.part(function.name, numbers=numbers, categories=categories, features=features)
     return function.answer(Pairs(own, within=statement), asked)
+
+
+def linkable(columns: Compared) -> list[Column]:
+    """Categories of so few values, before and after, that they count by agreement."""
+    found = []
+    for column in columns.categories:
+        sides = [
+            columns.catalog.levels(source, own, MANY_LEVELS)
+            for source in (columns.original, columns.masked)
+            if (own := source.find(column.name))
+        ]
+        if all(side is not None for side in sides) and len({*chain(*sides)}) <= MANY_LEVELS:
+            found.append(column)
+    return found
 
 
 def _uses_nonconf(function: Function) -> bool:

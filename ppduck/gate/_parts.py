@@ -91,6 +91,11 @@ class Parts:
                 seen.append(column.name)
         if seen:
             columns.use_conf(seen)
+        designs = _designs(name, catalog, call, columns)
+        # A code that was drawn by a design is a category, though it is a number.
+        for column in [column for column in columns.numbers if column.name in designs]:
+            columns.numbers.remove(column)
+            columns.categories.append(column)
         declared: dict[str, Sequence[Column]] = {"conf": other_form}
         keep = resolve(faults, columns.masked, "keep", call.keep)
         qi = None if call.qi is None else resolve(faults, columns.masked, "qi", call.qi)
@@ -102,33 +107,36 @@ class Parts:
         masked = [column for column in conf if column not in other_form]
         others = _accounts.others(columns, masked, declared, grouped=bool(hidden.anatomized))
         columns.numbered = True
-        designs = _designs(name, catalog, call, columns)
         return cls(columns, hidden, conf, dropped, others, qi, designs)
 
 
 def _designs(name: str, catalog: Catalog, call: Asked, columns: Compared) -> dict[str, Attribute]:
-    """How categories of conf were randomized: as the call says, or as a view over a mask does."""
+    """How columns of conf were randomized: as the call says, or as a view over a mask does."""
     words = DesignWords(call.p, call.matrix, call.levels)
-    names = [column.name for column in columns.categories]
+    may_be = [*columns.categories, *(column for column in columns.numbers if column.is_integer)]
     told = [*(call.p if isinstance(call.p, Mapping) else ()), *(call.matrix or ())]
     if words.tells_probabilities:
-        chosen = [
-            each
-            for each in names
-            if isinstance(call.p, float) or folded(each) in {*map(folded, told)}
-        ]
-        strangers = [each for each in told if folded(each) not in {*map(folded, names)}]
-        if strangers:
-            columns.faults.add(
-                f"p or matrix names column {strangers[0]!r}, which is no category of conf."
-            )
-            return {}
-        release = read_release(name, catalog, call.original, chosen, words) if chosen else None
-    elif names and not columns.masked.has_rowid:
-        try:
-            release = read_release(name, catalog, call.release, names, words)
-        except PpduckError:
-            return {}  # what was randomized in a way that cannot be read is held to chance
+        for each in told:
+            if folded(each) not in {folded(column.name) for column in may_be}:
+                columns.faults.add(
+                    f"p or matrix names column {each!r}, which is no category of conf."
+                )
+                return {}
+        named = {*map(folded, told)}
+        chosen = [c.name for c in may_be if isinstance(call.p, float) or folded(c.name) in named]
+        found = (
+            read_release(name, catalog, call.original, chosen, words).attributes if chosen else ()
+        )
+    elif columns.masked.has_rowid:
+        found = ()
     else:
-        release = None
-    return {each.name: each for each in release.attributes} if release else {}
+        found = tuple(each for c in may_be for each in _of_view(name, catalog, call, c.name))
+    return {each.name: each for each in found}
+
+
+def _of_view(name: str, catalog: Catalog, call: Asked, column: str) -> tuple[Attribute, ...]:
+    """The design that a view's definition tells; what cannot be read is held to chance."""
+    try:
+        return read_release(name, catalog, call.release, [column], DesignWords()).attributes
+    except PpduckError:
+        return ()

@@ -54,12 +54,16 @@ class Candidate:
 
     @cached_property
     def codes(self) -> npt.NDArray[np.intp]:
-        """A number for each value; NULL is one of them."""
-        texts = np.array(["\0" if text is None else text for text in self.texts])
-        return np.asarray(np.unique(texts, return_inverse=True)[1].reshape(-1))
+        return codes_of(self.texts)
 
     @cached_property
     def readings(self) -> list[decoding.Reading]:
         if self.values is None:
             return list(decoding.readings_of_texts(self.texts))
         return list(decoding.readings_of_numbers(self.values, self.texts))
+
+
+def codes_of(texts: Sequence[str | None]) -> npt.NDArray[np.intp]:
+    """A number for each value; NULL is one of them."""
+    told = np.array(["\0" if text is None else text for text in texts])
+    return np.asarray(np.unique(told, return_inverse=True)[1].reshape(-1))

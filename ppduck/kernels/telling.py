@@ -27,12 +27,14 @@ from ppduck.interrupts import check_interrupt
 from ppduck.kernels import decoding, neighbours
 from ppduck.kernels.guessing import guessed
 from ppduck.kernels.public import Public, bent, centred, powers, ranks, unit
-from ppduck.kernels.released_column import Candidate, Role, Type
+from ppduck.kernels.released_column import Candidate, Role, Type, codes_of
 from ppduck.libraries import stats
 from ppduck.values import Array
 
 MOST_GAIN = 0.05
 MOST_OF_THE_REST = 0.5
+# Steps up less steps down, as a share of the steps: rows that are sorted five at a time have 0.6.
+MOST_LEAN = 0.5
 # of a column that is kept as it was: only one that is all but x itself is held against it
 MOST_KEPT = 0.99
 MOST_ALIKE = 0.5  # Cohen's κ of pairs
@@ -75,6 +77,7 @@ class Sample:
     y: Array
     categories: Sequence[str]
     levels: Sequence[Sequence[str | None]]
+    released: Sequence[Sequence[str | None]]  # categories of conf after
     keys: Array  # those columns of the key that are numbers
 
 
@@ -249,6 +252,10 @@ class Search:
         same = int((np.abs(x - d) <= near).sum())
         if same == 0:
             return
+        # A number of many decimals is nobody else's by chance: one is enough.
+        exact = (x == d) & (np.round(d, 3) != d)
+        if role is Role.OTHER and exact.any() and not np.isin(d[exact], x[~exact]).any():
+            yield Finding(float(exact.mean()), 0.0, name, f"{how}, to the last digit")
         deals = (deal[deal < n] for deal in self._deals)
         chance = sum(int((np.abs(x - d[deal]) <= near).sum()) for deal in deals) / (_DEALS * n)
         told = f"{how}, to six digits"
@@ -353,7 +360,7 @@ class Search:
         own = targets.ranks[:, [place]]
         open_part = own - targets.by_open.left_of(own)
         lean, of_open = (abs(_lean(each[order, 0])) for each in (own, open_part))
-        most = 0.1 + 5 * float(np.sqrt(1 / (3 * targets.n)))
+        most = MOST_LEAN + 5 * float(np.sqrt(1 / (3 * targets.n)))
         return Finding(max(lean - of_open, 0.0), most, targets.names[place], "sorted in runs")
 
     def _of_categories(self, candidate: Candidate) -> Iterator[Finding]:
@@ -361,8 +368,7 @@ class Search:
         codes = candidate.codes
         few = len(np.unique(codes)) <= min(_FEW_LEVELS, self.n / _ROWS_PER_LEVEL)
         for name, levels in zip(self.sample.categories, self.sample.levels, strict=True):
-            texts = np.array(["\0" if level is None else level for level in levels])
-            own = np.unique(texts, return_inverse=True)[1].reshape(-1)
+            own = codes_of(levels)
             if own.max(initial=0) == 0:
                 continue
             if candidate.role is Role.OTHER and candidate.type is Type.TEXT:
@@ -370,7 +376,9 @@ class Search:
             if not few or candidate.role in (Role.MASKED, Role.ORDER):
                 continue
             right = guessed(codes, own)
-            chance = float(np.bincount(own).max()) / self.n
+            # What is told by the released categories is told already.
+            by_release = (guessed(codes_of(each), own) for each in self.sample.released)
+            chance = max(float(np.bincount(own).max()) / self.n, *by_release, 0.0)
             limit = 0.9 if candidate.role is Role.KEPT else 0.1
             spread = 5 * np.sqrt(chance * (1 - chance) / self.n)
             gain = (right - chance) / max(1 - chance, 1e-9)
