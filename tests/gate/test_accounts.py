@@ -91,7 +91,12 @@ def test_what_tells_who_somebody_is_fails_though_it_is_kept(look: Callable[..., 
 
 def test_declared_numbers_and_days_may_be_released_texts_may_not(look: Callable[..., Rows]) -> None:
     rows = look(KEPT, f", keep={NAMES}")
-    assert failed(rows) == {("identifier", "name"), ("identifier", "phone"), ("pattern", "contact"), ("pattern", "phone")}
+    assert failed(rows) == {
+        ("identifier", "name"),
+        ("identifier", "phone"),
+        ("pattern", "contact"),
+        ("pattern", "phone"),
+    }
 
 
 def test_new_tokens_that_are_declared_are_pseudonyms(look: Callable[..., Rows]) -> None:

@@ -30,10 +30,10 @@ def randomized(own: np.ndarray, p: float, size: int, seed: int) -> np.ndarray:
 
 def judged(before: np.ndarray, after: np.ndarray, **more: Any) -> dict[str, Any]:
     a, b = before.astype(str), after.astype(str)
-    cells, counts = np.unique(
-        np.column_stack([a, b, (np.arange(len(a)) % 2).astype(str)]), axis=0, return_counts=True
+    cells, counts = np.unique(np.column_stack([a, b, (np.arange(len(a)) % 2).astype(str)]), axis=0, return_counts=True)
+    told = AgreementTold(
+        len(a), cells[:, 0].tolist(), cells[:, 1].tolist(), cells[:, 2].astype(float), counts.astype(float)
     )
-    told = AgreementTold(len(a), cells[:, 0].tolist(), cells[:, 1].tolist(), cells[:, 2].astype(float), counts.astype(float))
     design = {"levels": None, "p": None, "matrix": None, "limit": None} | more
     found = judge(AgreementSpec("f", "t", "r", ["id"], column="c", **design), told)
     return found | {"passed": found["value"] <= found["at_most"]}

@@ -21,7 +21,19 @@ N = 300
 
 def gathered(x: np.ndarray, y: np.ndarray, *features: np.ndarray) -> np.ndarray:
     """What the statement counts, by numpy."""
-    conf = [len(x), x.mean(), x.var(), x.min(), x.max(), y[x.argmin()], y[x.argmax()], y.mean(), y.var(), y.min(), y.max()]
+    conf = [
+        len(x),
+        x.mean(),
+        x.var(),
+        x.min(),
+        x.max(),
+        y[x.argmin()],
+        y[x.argmax()],
+        y.mean(),
+        y.var(),
+        y.min(),
+        y.max(),
+    ]
     return np.array([*conf, *(v for s in features for v in (len(s), s.mean(), s.var(), s.min(), s.max()))])
 
 

@@ -63,7 +63,9 @@ def test_chance_is_what_the_function_itself_allows(tables: duckdb.DuckDBPyConnec
     assert of_rule(rows, "cc_partial")[None]["at_most"] is not None
 
 
-def test_a_share_of_rows_is_allowed_beyond_chance_where_a_rule_counts(tables: duckdb.DuckDBPyConnection, ask: Ask) -> None:
+def test_a_share_of_rows_is_allowed_beyond_chance_where_a_rule_counts(
+    tables: duckdb.DuckDBPyConnection, ask: Ask
+) -> None:
     plain, more = (of_rule(ask(CALL.format("m", given)), "near")["x"] for given in (limits(r2=1), limits(near=0.1)))
     assert more["at_most"] == pytest.approx(plain["at_most"] + 30)
 
@@ -151,7 +153,11 @@ def test_a_copied_category_fails_whatever_limits_are_named(
     assert ("copy", "disease") in failed(rows)
 
 
-@pytest.mark.parametrize("given", ["{'group_risk': NULL, 'ungeneralised': NULL}", "{'group_risk': 1, 'ungeneralised': 1}"])
-def test_numbers_as_text_fail_whatever_limits_are_named(tables: duckdb.DuckDBPyConnection, ask: Ask, given: str) -> None:
+@pytest.mark.parametrize(
+    "given", ["{'group_risk': NULL, 'ungeneralised': NULL}", "{'group_risk': 1, 'ungeneralised': 1}"]
+)
+def test_numbers_as_text_fail_whatever_limits_are_named(
+    tables: duckdb.DuckDBPyConnection, ask: Ask, given: str
+) -> None:
     tables.execute("CREATE TABLE texts AS SELECT * REPLACE (x::VARCHAR AS x) FROM t")
     assert "copy" in {rule for rule, _ in failed(ask(CALL.format("texts", given)))}

@@ -20,13 +20,16 @@ pytestmark = pytest.mark.core
 Ask = Callable[[str], Rows]
 # Rules that are looked at elsewhere.
 OFF = "limits={'linkage': NULL, 'cc_gain': NULL, 'r2_gain': NULL, 'interval': NULL}"
-CALL = f"FROM release_check('t', '{{}}', conf=['x'], key='id', {OFF})"
 
 
 @pytest.fixture
 def tables(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     people(con)
     return con
+
+
+def call(release: str, more: str = "") -> str:
+    return f"FROM release_check('t', '{release}', conf=['x'], key='id', {OFF}{more})"
 
 
 def looked(rows: Rows, *without: str) -> list[tuple[Any, ...]]:
@@ -49,13 +52,13 @@ def test_one_thread_or_two_and_any_order_of_rows_give_the_same(
         CREATE TABLE back AS SELECT near, x, region, age, id FROM r ORDER BY id DESC
         """)
     tables.execute("SET threads = 1")
-    one = looked(ask(CALL.format("r")))
+    one = looked(ask(call("r")))
     tables.execute("SET threads = 2")
-    two = looked(ask(CALL.format("r")))
+    two = looked(ask(call("r")))
     assert one == two
     assert len(one) > 10
     for other in ("turned", "back"):
-        assert sorted(looked(ask(CALL.format(other)), "order"), key=str) == sorted(
+        assert sorted(looked(ask(call(other)), "order"), key=str) == sorted(
             (row for row in one if row[0] != "order"), key=str
         )
 
@@ -66,13 +69,13 @@ def test_few_rows_are_drawn_of_a_large_table_and_tell_the_same(
     tables.execute("CREATE TABLE r AS SELECT m.*, 3 * t.x AS tripled FROM m JOIN t USING (id)")
     for sampled in (50, 299, 300, 301):
         monkeypatch.setattr(_look, "SAMPLED", sampled)
-        assert ("tells", "tripled") in failed(ask(CALL.format("r"))), sampled
+        assert ("tells", "tripled") in failed(ask(call("r"))), sampled
 
 
 def test_every_column_key_and_order_are_looked_at_and_pass_in_a_safe_release(
     tables: duckdb.DuckDBPyConnection, ask: Ask
 ) -> None:
-    rows = ask(CALL.format("m"))
+    rows = ask(call("m"))
     assert set(of_rule(rows, "tells")) == {"x", "age", "region", "id"}
     assert list(of_rule(rows, "order")) == [None]
     assert failed(rows) == set()
@@ -102,15 +105,29 @@ def test_what_tells_fails_by_its_rule(
     tables: duckdb.DuckDBPyConnection, ask: Ask, release: str, rule: str, column: str | None
 ) -> None:
     tables.execute(f"CREATE TABLE r AS {release}")
-    more = ", keep=['c'])" if column == "c" else ")"
-    rows = ask(CALL.format("r")[:-1] + more)
+    more = ", keep=['c']" if column == "c" else ""
+    rows = ask(call("r", more))
     assert (rule, column) in failed(rows)
     assert " x, read " in of_rule(rows, rule)[column]["why"]
 
 
+@pytest.mark.xfail(strict=True, reason="values that compare equal are kept ones, though they are written otherwise")
+@pytest.mark.parametrize(
+    ("kind", "value", "other"), [("DOUBLE", "0.0", "-0.0"), ("INTERVAL", "INTERVAL 30 DAY", "INTERVAL 1 MONTH")]
+)
+def test_equal_values_that_are_written_otherwise_for_some_tell_who(
+    tables: duckdb.DuckDBPyConnection, ask: Ask, kind: str, value: str, other: str
+) -> None:
+    tables.execute(f"""
+        ALTER TABLE t ADD COLUMN c {kind}; UPDATE t SET c = {value};
+        CREATE TABLE r AS SELECT m.*, if(t.x > 1100, ({other})::{kind}, c) AS c FROM m JOIN t USING (id)
+        """)
+    assert {column for _, column in failed(ask(call("r")))} == {"c"}
+
+
 def test_the_why_says_how_it_was_read_and_what_to_do(tables: duckdb.DuckDBPyConnection, ask: Ask) -> None:
     tables.execute("CREATE TABLE r AS SELECT m.*, t.x::VARCHAR AS c FROM m JOIN t USING (id) ORDER BY t.x")
-    rows = ask(CALL.format("r"))
+    rows = ask(call("r"))
     assert of_rule(rows, "tells")["c"]["why"] == "tells x, read as a number, to six digits; drop it, or mask it"
     assert of_rule(rows, "order")[None]["why"] == "tells x, read sorted in runs; order the rows anew"
 
@@ -125,15 +142,22 @@ def test_no_row_says_a_value_of_the_original(tables: duckdb.DuckDBPyConnection, 
 def test_groups_of_quasi_identifiers_are_counted_in_the_release(tables: duckdb.DuckDBPyConnection, ask: Ask) -> None:
     [(smallest,)] = tables.execute("SELECT min(n) FROM (SELECT count(*) AS n FROM m GROUP BY region)").fetchall()
     for qi, group in (("['region']", smallest), ("['region', 'id']", 1), ("['x']", 1)):
-        found = of_rule(ask(CALL.format("m")[:-1] + f", qi={qi})"), "k")[None]
+        found = of_rule(ask(call("m", f", qi={qi}")), "k")[None]
         assert found["value"] == pytest.approx(1 / group)
         assert found["passed"] == (group >= 3)
     tables.execute("CREATE TABLE r AS SELECT * REPLACE (if(id = 3, NULL, region) AS region) FROM m")
-    assert of_rule(ask(CALL.format("r")[:-1] + ", qi=['region'])"), "k")[None]["value"] == 1
+    assert of_rule(ask(call("r", ", qi=['region']")), "k")[None]["value"] == 1
 
 
 def spec(**more: Any) -> LookSpec:
-    own: dict[str, Any] = {"columns": ["x"], "categories": [], "features": [], "pieces": [None], "others": [], "unseen": []}
+    own: dict[str, Any] = {
+        "columns": ["x"],
+        "categories": [],
+        "features": [],
+        "pieces": [None],
+        "others": [],
+        "unseen": [],
+    }
     own |= {"key_columns": [], "fixed": [], "asked": [*_look.RULES], "limits": {}} | more
     return LookSpec("f", "t", "r", ["id"], **own)
 
@@ -147,7 +171,14 @@ def test_of_no_rows_the_look_finds_nothing_and_does_not_fail() -> None:
 def test_rows_are_of_rules_that_are_asked_with_limits_of_the_call() -> None:
     n = 50
     x, y = np.random.default_rng(1).normal(size=(2, n))
-    told = LookTold(n, np.array([n]), [[n, 2.0, 0.0, 0.0, 0.0]], np.concatenate([np.arange(n), np.arange(n), x, y]), [["a", "b"] * 25], None)
+    told = LookTold(
+        n,
+        np.array([n]),
+        [[n, 2.0, 0.0, 0.0, 0.0]],
+        np.concatenate([np.arange(n), np.arange(n), x, y]),
+        [["a", "b"] * 25],
+        None,
+    )
     other = Other("c", "VARCHAR", old=True, declared="")
     fixed = [Row("declared", "x", 0.0, 0.0, "masked")]
     rows = judge(spec(others=[other], fixed=fixed, limits={"tells": 0.5}), told)

@@ -51,7 +51,11 @@ def test_the_column_that_fails_is_named(tables: duckdb.DuckDBPyConnection, ask: 
 def test_each_rule_is_the_figure_that_its_function_gives(tables: duckdb.DuckDBPyConnection, ask: Ask) -> None:
     given = ", ".join(f"'{rule}': {1 if RULES[rule].most == 1 else 1000}" for rule in ("r2", "mean", "linkage_own"))
     rows = ask(CALL.format("half", f"{OFF}, {given}"))
-    r2 = dict(tables.execute("SELECT column_name, r2_sy FROM value_disclosure('t', 'half', conf=['x1', 'x2'], key='id')").fetchall())
+    r2 = dict(
+        tables.execute(
+            "SELECT column_name, r2_sy FROM value_disclosure('t', 'half', conf=['x1', 'x2'], key='id')"
+        ).fetchall()
+    )
     assert {name: row["value"] for name, row in of_rule(rows, "r2").items()} == pytest.approx(r2)
     linked = "SELECT linked_share FROM record_linkage('t', 'half', conf=['x1', 'x2'], key='id', standardise='own')"
     assert of_rule(rows, "linkage_own")[None]["value"] == tables.execute(linked).fetchone()[0]

@@ -7,6 +7,7 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -150,7 +151,19 @@ def test_a_hash_of_any_spelling_is_found_whole_and_cut(amount: int, name: str, u
         for text in (shown, shown[:8], f"0x{shown}", f"\\x{shown}"):
             assert is_hash_of(text, spellings(value))
         assert not is_hash_of(shown[:7], spellings(value))
-        assert not is_hash_of(shown, spellings(value + 1))
+        assert not is_hash_of(shown, spellings(value + 2))
+
+
+@pytest.mark.xfail(strict=True, reason="only what begins with a hash is taken for one, and only without dashes")
+@pytest.mark.parametrize("form", ["tok_{}", "{{{}}}", "sha256:{}", "id-{}"])
+def test_a_hash_is_found_within_a_text(form: str) -> None:
+    digest = hashlib.sha256(b"1234.5").hexdigest()
+    assert is_hash_of(form.format(digest), spellings(1234.5))
+
+
+@pytest.mark.xfail(strict=True, reason="only what begins with a hash is taken for one, and only without dashes")
+def test_a_hash_is_found_in_the_form_of_a_uuid() -> None:
+    assert is_hash_of(str(UUID(hashlib.md5(b"1234.5").hexdigest())), spellings(1234.5))
 
 
 def test_what_is_no_hash_is_none() -> None:
@@ -165,7 +178,9 @@ def test_spellings_are_told_once() -> None:
 
 
 @pytest.mark.parametrize("read", [of_texts, lambda texts: dict(readings_of_numbers(numbers(texts), texts))])
-def test_null_is_read_as_nothing_in_every_reading(read: Callable[[Sequence[str | None]], dict[str, np.ndarray]]) -> None:
+def test_null_is_read_as_nothing_in_every_reading(
+    read: Callable[[Sequence[str | None]], dict[str, np.ndarray]],
+) -> None:
     found = read([None, "1234567", "-7654321", None, "2345678"])
     assert len(found) > 5
     for values in found.values():

@@ -52,9 +52,7 @@ def judge(x: np.ndarray, y: np.ndarray) -> tuple[Agreement, Judgement]:
 
 def passes(x: np.ndarray, y: np.ndarray) -> bool:
     whole, found = judge(x, y)
-    return (
-        whole.same <= found.most_same and whole.near <= found.most_near and found.tail <= found.most_in_tail
-    )
+    return whole.same <= found.most_same and whole.near <= found.most_near and found.tail <= found.most_in_tail
 
 
 def incomes(rng: np.random.Generator, n: int = N) -> np.ndarray:
