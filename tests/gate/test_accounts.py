@@ -23,8 +23,8 @@ def look(con: duckdb.DuckDBPyConnection, ask: Ask) -> Callable[..., Rows]:
         CREATE TABLE persons AS SELECT *, 'person ' || id AS name, 700000 + id AS account,
             100000000 + (('0x' || substr(md5('n' || id), 1, 12))::BIGINT % 900000000) AS insurance,
             if(id = 7, 'a@example.org', 'none') AS contact, printf('+41 7%08d', id * 7919) AS phone,
-            DATE '1980-01-01' + (id % 90)::INTEGER AS birth, (DATE '1980-01-01' + (id % 90)::INTEGER)::VARCHAR AS born,
-            (id % 90) * INTERVAL 1 HOUR + TIMESTAMP '2020-01-01' AS seen, id * 1.25 AS spent, 1000 + (id % 40) AS zip
+            DATE '1980-01-01' + (id % 50)::INTEGER AS birth, (DATE '1980-01-01' + (id % 50)::INTEGER)::VARCHAR AS born,
+            (id % 50) * INTERVAL 1 HOUR + TIMESTAMP '2020-01-01' AS seen, id * 1.25 AS spent, 1000 + (id % 40) AS zip
         FROM t
         """)
     off = ", ".join(f"'{rule}': NULL" for rule in ("tells", "order", "linkage", "cc_gain", "r2_gain", "interval"))
