@@ -77,7 +77,7 @@ def test_rows_that_lack_a_value_are_told_and_fail(tables: duckdb.DuckDBPyConnect
 def test_what_cannot_be_measured_fails(tables: duckdb.DuckDBPyConnection, ask: Ask) -> None:
     """Or is refused, by a function that has nothing to compare."""
     tables.execute("CREATE TABLE nothing AS SELECT * REPLACE (NULL::DOUBLE AS x1) FROM good")
-    with pytest.raises(duckdb.Error, match="pairs? (of rows )?without NULL"):
+    with pytest.raises(duckdb.Error, match=r"pairs? (of rows )?without NULL"):
         ask(CALL.format("nothing", f"{OFF}, 'left_out': 1"))
     no_pairs = ", ".join(f"'{rule}': NULL" for rule in ("linkage", "cc_gain", "r2_gain", "interval"))
     rows = ask(CALL.format("nothing", f"{OFF}, {no_pairs}, 'left_out': 1"))
