@@ -214,6 +214,8 @@ def fixed_rows(columns: Compared, conf: Sequence[Column], dropped: Sequence[Colu
     gone = {folded(column.name) for column in dropped}
     rows = []
     for column in conf:
+        if any(folded(after.name) == folded(column.name) for _, after in columns.others):
+            continue  # in another form, of which there is a row of its own
         why = "dropped" if folded(column.name) in gone else "masked: named in conf"
         rows.append(Row("declared", column.name, 0.0, 0.0, why))
     rows += [

@@ -19,7 +19,7 @@ from ppduck.frozen import frozen
 from ppduck.gate._parts import Parts
 from ppduck.gate.rules import Limits, arm
 from ppduck.kernels import distortion
-from ppduck.kernels.guessing import guessed_from
+from ppduck.kernels.category_guess import guessed_from
 from ppduck.pairs.one_to_one import CHECK, MATCHED, MatchSpec
 from ppduck.pairs.rows import HASH, SHARED, Told
 from ppduck.query import aggregates

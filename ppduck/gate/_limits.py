@@ -24,6 +24,7 @@ from ppduck.gate.rules import (
     nobody,
 )
 from ppduck.query import tree as sql
+from ppduck.values import folded
 
 CHANCE = "chance"
 K = _look.K
@@ -49,7 +50,8 @@ def read(faults: Faults, given: Mapping[str, Any], parts: Parts) -> Limits:
     measured = {rule: limit for rule, limit in defaults.items() if kinds[RULES[rule].of]}
     numbers: dict[str, float] = {}
     off: dict[str, str] = {}
-    for name, limit in given.items():
+    for written, limit in given.items():
+        name = folded(written) if folded(written) in {*NAMES, *FIXED} else written
         if name in FIXED:
             faults.add(
                 f"rule {quoted(name)} has no limit, and cannot be switched off: {FIXED[name]}."

@@ -26,7 +26,7 @@ from ppduck.gate._parts import Parts
 from ppduck.gate.rules import Limits, Row, arm, nobody
 from ppduck.kernels import decoding
 from ppduck.kernels.released_column import Candidate, Role, Type
-from ppduck.kernels.telling import Sample, Search
+from ppduck.kernels.telling import FEWEST, MOST_GAIN, Sample, Search
 from ppduck.pairs.one_to_one import MASKED, ORIGINAL
 from ppduck.pairs.rows import HASH, POSITION, SHARED, Pairs, PairSpec, Told, unnested
 from ppduck.query import aggregates
@@ -336,8 +336,11 @@ def _telling(spec: LookSpec, told: LookTold, figures: Sequence[Figures]) -> Iter
 
 def _told_by(search: Search, candidate: Candidate, rule: str, name: str | None) -> Row:
     found = search.found_in(candidate)
+    if found is None and search.n < FEWEST:
+        why = f"fewer than {FEWEST} rows: what they tell cannot be judged"
+        return Row(rule, name, None, MOST_GAIN, why)
     if found is None:
-        return Row(rule, name, 0.0, 0.05, "nothing of conf to tell")
+        return Row(rule, name, 0.0, MOST_GAIN, "nothing of conf to tell")
     told = "tells" if not found.passed else "at most tells"
     why = f"{told} {found.conf}, read {found.how}"
     if not found.passed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from sqlglot import exp
@@ -89,12 +88,11 @@ def linkable(columns: Compared) -> list[Column]:
     """Categories of so few values, before and after, that they count by agreement."""
     found = []
     for column in columns.categories:
-        sides = [
-            columns.catalog.levels(source, own, MANY_LEVELS)
-            for source in (columns.original, columns.masked)
-            if (own := source.find(column.name))
-        ]
-        if all(side is not None for side in sides) and len({*chain(*sides)}) <= MANY_LEVELS:
+        seen: set[str] = set()
+        for source in (columns.original, columns.masked):
+            levels = columns.catalog.levels(source, source.column(column.name), MANY_LEVELS)
+            seen |= set(map(str, range(MANY_LEVELS + 1)) if levels is None else levels)
+        if len(seen) <= MANY_LEVELS:
             found.append(column)
     return found
 

@@ -5,9 +5,9 @@ A release is a whole table. Every column of it is accounted for: masked (conf), 
 original's of the same name), dropped or new; what is new or changed and nobody declared is a failed rule. Kept columns
 are looked at for identifiers and groups of few rows, and all of them, the key and the order of the rows for what they
 tell of conf (``_accounts``, ``_look``). The masked columns are held to figures of other functions (``rules``),
-categories and columns that are hidden in groups to rules of their own (``_agreement``, ``_groups``). All are one statement and see
-the same data. A rule is passed where its value is at most its limit, but for rounding (1e-9); a value that is NULL or
-NaN is not.
+categories and columns that are hidden in groups to rules of their own (``_agreement``, ``_groups``). All are one
+statement and see the same data. A rule is passed where its value is at most its limit, but for rounding (1e-9); a value
+that is NULL or NaN is not.
 
 Limits that a call names amend the defaults. NULL switches a rule off, which a row tells; what accounts for columns, and
 what refuses a column that was not masked at all, cannot be switched off. Default limits and their reasons:

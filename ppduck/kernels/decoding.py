@@ -30,7 +30,7 @@ DIVISORS = (
 )
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _HASHES = ("md5", "sha1", "sha256", "sha512")
-_SHORTEST_HASH = 8  # characters: of fewer, two texts share a beginning by chance
+_HEXADECIMAL = re.compile(r"[0-9a-f]{8,}")  # of fewer digits, two texts share a beginning by chance
 _SOME = 0.5  # share of a column's texts that a reading must make numbers of
 _NUMBERS_IN_TEXT = 3
 
@@ -150,8 +150,9 @@ def hashes_of(texts: Iterable[str]) -> Iterator[str]:
 
 
 def is_hash_of(text: str | None, spelt: Sequence[str]) -> bool:
-    """Whether a text is, or begins with, a hash of one of some spellings, or one of their codes."""
-    if text is None or len(text) < _SHORTEST_HASH:
+    """Whether a text holds a hash of one of some spellings, or the beginning of one."""
+    digits = _HEXADECIMAL.findall(text.lower().replace("-", "")) if text else []
+    if not digits:
         return False
-    own = text.lower().removeprefix("0x").removeprefix("\\x")
-    return any(found.startswith(own) or own.startswith(found) for found in hashes_of(spelt))
+    hashes = list(hashes_of(spelt))
+    return any(found.startswith(own) or found in own for own in digits for found in hashes)

@@ -79,3 +79,8 @@ def powers(keys: Array) -> list[Array]:
         for made in (above, above**2, above**3, np.sqrt(above), np.log(above)):
             found.append(centred(made))
     return found
+
+
+def logarithm(values: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(np.where(values > 0, values, np.nan)))

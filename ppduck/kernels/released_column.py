@@ -65,5 +65,6 @@ class Candidate:
 
 def codes_of(texts: Sequence[str | None]) -> npt.NDArray[np.intp]:
     """A number for each value; NULL is one of them."""
-    told = np.array(["\0" if text is None else text for text in texts])
+    # numpy takes off zeros at the end of a text: by itself one would be an empty text.
+    told = np.array(["\0NULL" if text is None else text for text in texts])
     return np.asarray(np.unique(told, return_inverse=True)[1].reshape(-1))

@@ -25,8 +25,8 @@ import numpy.typing as npt
 from ppduck.frozen import frozen
 from ppduck.interrupts import check_interrupt
 from ppduck.kernels import decoding, neighbours
-from ppduck.kernels.guessing import guessed
-from ppduck.kernels.public import Public, bent, centred, powers, ranks, unit
+from ppduck.kernels.category_guess import guessed
+from ppduck.kernels.public import Public, bent, centred, logarithm, powers, ranks, unit
 from ppduck.kernels.released_column import Candidate, Role, Type, codes_of
 from ppduck.libraries import stats
 from ppduck.values import Array
@@ -77,8 +77,8 @@ class Sample:
     y: Array
     categories: Sequence[str]
     levels: Sequence[Sequence[str | None]]
-    released: Sequence[Sequence[str | None]]  # categories of conf after
     keys: Array  # those columns of the key that are numbers
+    released: Sequence[Sequence[str | None]] = ()  # categories of conf after
 
 
 @frozen
@@ -221,10 +221,10 @@ class Search:
         if candidate.role not in (Role.MASKED, Role.OTHER):
             return
         yield from self._function(candidate, name, x, rows)
+        if candidate.role is Role.OTHER:
+            left = targets.left_by_release[:, place]
+            yield from self._levels(candidate, name, targets.by_release, left, rows)
         if candidate.type is Type.TEXT:
-            if candidate.role is Role.OTHER:
-                left = targets.left_by_release[:, place]
-                yield from self._levels(candidate, name, targets.by_release, left, rows)
             whole = self.sample.x[:, self.sample.conf.index(name)]
             yield from self._hashed(candidate, name, [*map(float, whole)])
         elif own is not None and candidate.role is Role.MASKED:
@@ -296,7 +296,7 @@ class Search:
         left: Array,
         rows: npt.NDArray[np.bool_],
     ) -> Iterator[Finding]:
-        """A text of few values as a category."""
+        """A column of few values as a category: 0 and -0, too, are two texts."""
         codes = candidate.codes[rows]
         levels, sizes = np.unique(codes, return_counts=True)
         if 1 < len(levels) <= min(_FEW_LEVELS, len(codes) / _ROWS_PER_LEVEL):
@@ -336,7 +336,7 @@ class Search:
         """Whether a column is a sum, or a product, of x and of what is public, and not of the latter alone."""
         x = self.sample.x[:, [self.sample.conf.index(name)]]
         others = np.column_stack([self.sample.x, self.sample.y, self.sample.open])
-        for how, change in (("in a sum", np.asarray), ("in a product", _logarithm)):
+        for how, change in (("in a sum", np.asarray), ("in a product", logarithm)):
             d, with_x, table = change(own), change(x), change(others)
             rows = np.isfinite(d) & np.isfinite(with_x).all(axis=1)
             usable = np.isfinite(table[rows]).all(axis=0)
@@ -359,7 +359,7 @@ class Search:
         order = np.argsort(position, kind="stable")
         own = targets.ranks[:, [place]]
         open_part = own - targets.by_open.left_of(own)
-        lean, of_open = (abs(_lean(each[order, 0])) for each in (own, open_part))
+        lean, of_open = (abs(neighbours.lean(each[order, 0])) for each in (own, open_part))
         most = MOST_LEAN + 5 * float(np.sqrt(1 / (3 * targets.n)))
         return Finding(max(lean - of_open, 0.0), most, targets.names[place], "sorted in runs")
 
@@ -379,23 +379,12 @@ class Search:
             # What is told by the released categories is told already.
             by_release = (guessed(codes_of(each), own) for each in self.sample.released)
             chance = max(float(np.bincount(own).max()) / self.n, *by_release, 0.0)
-            limit = 0.9 if candidate.role is Role.KEPT else 0.1
-            spread = 5 * np.sqrt(chance * (1 - chance) / self.n)
+            limit, cap = (0.9, MOST_KEPT) if candidate.role is Role.KEPT else (0.1, 0.6)
+            spread = 5 * float(np.sqrt(chance / (1 - chance) / self.n)) if chance < 1 else 0.0
             gain = (right - chance) / max(1 - chance, 1e-9)
-            yield Finding(gain, limit + spread / max(1 - chance, 1e-9), name, "by its values")
+            yield Finding(gain, min(limit + spread, cap), name, "by its values")
 
 
 def _most_gain(terms: int, n: int) -> float:
     """What may be told, and what chance adds to it."""
     return MOST_GAIN + (terms + 5 * float(np.sqrt(2 * terms)) + 17) / n
-
-
-def _lean(values: Array) -> float:
-    """Steps up less steps down, as a share: about 0 in any order that does not heed the values, with Var = 1/3n."""
-    steps = np.sign(np.round(np.diff(values), 12))
-    return float(steps.sum()) / max(int((steps != 0).sum()), 1)
-
-
-def _logarithm(values: Array) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.log(np.where(values > 0, values, np.nan)))

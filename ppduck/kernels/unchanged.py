@@ -11,15 +11,16 @@ originals and N_y masked values there, of which ``met`` of all N_x·N_y are equa
 
     E₂ = Σ_z n (met - same) / (N_x N_y - n).
 
-Counts are held to what a Poisson law of max(E₁, E₂) exceeds once in ten thousand times. The largest and the smallest
-hundredth are zones, which are judged by themselves as well. Of a column of few values, whose zones hold no ten of them
-each, all rows are one zone, and a hundredth of them may agree beyond chance: open columns tell so much. Masked values
-with more than three decimals that are no values of others have no chance to be exactly their original: there one is too
-many.
+Counts are held to what a binomial law of mean max(E₁, E₂) exceeds once in ten thousand times. The largest and the
+smallest hundredth are zones, which are judged by themselves as well. Of a column of few values, whose zones hold no ten
+of them each, all rows are one zone, and a hundredth of them may agree beyond chance: open columns tell so much. Masked
+values with more than three decimals that are no values of others have no chance to be exactly their original: there one
+is too many.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -112,12 +113,13 @@ def judged(
     whether masked values have few decimals.
     """
     most_same, expected, more = 0.0, 0.0, 0.0
+    pairs = max(float(zones.one.pairs[0]) if zones is not None else 0.0, 1.0)
     if zones is not None:
         own = zones.one if zones.few_values else zones
         more = ALLOWED_OF_FEW * float(zones.one.pairs[0]) if zones.few_values else 0.0
         expected = own.expected()
-        most_same = most(expected + (own.unseen() if repeat else 0.0)) + more
-    most_near = most(max(whole.by_size + _slack(whole), expected)) + more
+        most_same = most(expected + (own.unseen() if repeat else 0.0), pairs) + more
+    most_near = most(max(whole.by_size + _slack(whole), expected), pairs) + more
     in_tails = []
     for place, tail in zip((LOW, HIGH), tails, strict=True):
         met = 0.0 if zones is None else zones.expected(place)
@@ -131,6 +133,10 @@ def _slack(found: Agreement) -> float:
     return RULE_OF_THREE / (WIDE / NEAR - 1) if found.wide <= found.near else 0.0
 
 
-def most(expected: float) -> float:
-    """What a count exceeds once in ten thousand times."""
-    return float(stats.poisson.isf(BY_CHANCE, expected)) if expected > 0 else 0.0
+def most(expected: float, n: float = math.inf) -> float:
+    """What a count of n at most exceeds once in ten thousand times."""
+    if expected <= 0:
+        return 0.0
+    if expected < n / 10:
+        return float(stats.poisson.isf(BY_CHANCE, expected))
+    return float(stats.binom.isf(BY_CHANCE, round(n), min(expected / n, 1.0)))

@@ -225,7 +225,7 @@ class Compared:
         named = None if names is None else resolve(self.faults, self.original, "nonconf", names)
         conf = [*self.numbers, *self.categories]
         refuse_overlap(self.faults, {"conf": conf, "nonconf": named or []}, "conf")
-        taken = {folded(column.name) for column in [*conf, *self.key]}
+        taken = {folded(column.name) for column in [*conf, *self.unseen, *self.key]}
         free = [
             c
             for c in self.original.columns or ()

@@ -381,11 +381,16 @@ def _text(column: Column) -> sql.Expr:
 
 def _same_value(before: Column, after: Column, place: int) -> sql.Expr:
     values = [sql.column(f"_pp_was{place}"), sql.column(f"_pp_other{place}")]
-    if before.type != after.type:
-        # 1 and 1.0 are one number and two texts.
-        numbers = before.is_numeric and after.is_numeric
+    numbers = before.is_numeric and after.is_numeric
+    if before.type != after.type or before.type == "INTERVAL":
+        # 1 and 1.0 are one number and two texts; a month and 30 days are one interval and two texts.
         values = [sql.cast(value, "DOUBLE" if numbers else "VARCHAR") for value in values]
-    return exp.NullSafeEQ(this=values[0], expression=values[1])
+    same = exp.NullSafeEQ(this=values[0], expression=values[1])
+    if numbers and {before.type, after.type} & {"DOUBLE", "FLOAT"}:
+        # 0 and -0 are equal, and tell a secret bit.
+        signs = [sql.call("signbit", sql.double(value.copy())) for value in values]
+        return same & exp.NullSafeEQ(this=signs[0], expression=signs[1])
+    return same
 
 
 def _inputs(features: Iterable[Feature], kind: str, first: int) -> list[sql.Expr]:

@@ -37,7 +37,6 @@ def test_codes_are_equal_where_texts_are_and_null_is_one_of_them() -> None:
     assert sorted(set(codes.tolist())) == list(range(4))
 
 
-@pytest.mark.xfail(strict=True, reason="numpy strips NUL from the end of texts, by which NULL is told")
 def test_null_is_another_code_than_an_empty_text() -> None:
     codes = of(Type.TEXT, "a", None, "").codes
     assert len(set(codes.tolist())) == 3

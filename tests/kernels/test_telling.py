@@ -210,14 +210,12 @@ def test_a_kept_column_fails_only_if_it_is_all_but_conf_itself(seed: int) -> Non
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("role", "shares"), [(Role.KEPT, [0.5, 0.3, 0.2]), (Role.OTHER, [0.99, 0.006, 0.004])])
-@pytest.mark.xfail(strict=True, reason="its limit is above 1: standard errors are added to 0.9, or to a share of 1 %")
 def test_another_word_for_each_level_of_a_category_is_found(role: Role, shares: list[float], seed: int) -> None:
     data = Data(seed)
     data.disease = [str(level) for level in data.rng.choice(["flu", "gout", "asthma"], N, p=shares)]
     assert not data.found(role, Type.TEXT, [level.upper() for level in data.disease]).passed
 
 
-@pytest.mark.xfail(strict=True, reason="NULL has the code of an empty text")
 def test_null_and_an_empty_text_tell_a_level() -> None:
     data = Data(1)
     assert not data.found(Role.OTHER, Type.TEXT, ["" if level == "flu" else None for level in data.disease]).passed

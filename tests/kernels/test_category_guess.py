@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ppduck.kernels.guessing import guessed, guessed_from
+from ppduck.kernels.category_guess import guessed, guessed_from
 
 pytestmark = pytest.mark.core
 
