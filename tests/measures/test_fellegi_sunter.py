@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ppduck.errors import PpduckError
-from ppduck.measures import _fellegi_sunter
-from ppduck.measures._fellegi_sunter import linked
+from ppduck.measures import fellegi_sunter
+from ppduck.measures.fellegi_sunter import linked
 
 N = 150
 
@@ -121,8 +121,8 @@ def test_splink_recovers_the_agreement_of_matches(monkeypatch: pytest.MonkeyPatc
     codes = np.random.default_rng(9).integers(0, 20, (400, 4))
     shares = np.array([0.05, 0.2, 0.4, 0.6])
     masked = flipped(codes, shares, 20)  # type: ignore[arg-type]
-    columns = [_fellegi_sunter._coded(x, y) for x, y in zip(codes.T, masked.T, strict=True)]
-    m = _fellegi_sunter._independent_pairs(columns, np.column_stack([column.masked for column in columns]))
+    columns = [fellegi_sunter._coded(x, y) for x, y in zip(codes.T, masked.T, strict=True)]
+    m = fellegi_sunter._independent_pairs(columns, np.column_stack([column.masked for column in columns]))
     np.testing.assert_allclose([part[0] for part in m], 1 - 19 / 20 * shares, atol=0.1)
     np.testing.assert_allclose([column.u[0] for column in columns], 0.05, atol=0.01)
 
