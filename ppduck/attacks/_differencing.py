@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ppduck.attacks._figures import RESULTS, judged, row, share
+from ppduck.attacks._figures import RESULTS, row, verdict
 from ppduck.attacks._people import AttackSpec, Sides
 from ppduck.call.udf import rows_type, told_udf
 from ppduck.frozen import frozen
+from ppduck.kernels import score_ranges
 from ppduck.pairs.one_to_one import MASKED, ORIGINAL
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
@@ -127,22 +128,19 @@ def _row(spec: DifferenceSpec, n: int, table: Array, j: int, name: str) -> dict[
         whole = "is kept" if kept[0] else "is not kept"
         why = f"not asked: no known column makes groups; the sum over all rows {whole}"
         return row(DIFFERENCING, "group_sums", why, column=name)
-    best = int(np.argmax(follow - dealt))
+    # Where no value follows, the groups that came nearest to it: with most people in small ones.
+    best = int(np.lexsort((table[:, 1], follow - dealt))[-1])
     says = (
         f"the values of {follow[best]:,.0f} of {n:,} people follow from sums over groups of at most {SMALL} by "
         f"{spec.groups[best]}, and of {dealt[best]:,.0f} if sums were those of other groups; "
         f"{kept[best]:,.0f} of {table[best, 0]:,.0f} groups keep their sums"
     )
-    return _judged(says, n, follow[best], dealt[best], name)
-
-
-def _judged(says: str, n: int, follow: float, dealt: float, name: str) -> dict[str, Any]:
-    """All people were asked: outcomes as so many of n, in no order that matters, as if each had either."""
-    return judged(DIFFERENCING, "group_sums", says, _first(n, follow), _first(n, dealt), column=name)
-
-
-def _first(n: int, count: float) -> Array:
-    return (np.arange(n) < count).astype(float)
+    one, other = float(follow[best]) / n, float(dealt[best]) / n
+    between = score_ranges.of_two_groups(one, n, other, n)
+    told = f"{says}; {verdict(between[0])}"
+    return row(
+        DIFFERENCING, "group_sums", told, column=name, success=one, baseline=other, between=between, rows=n
+    )
 
 
 SOLVE = told_udf("ppduck_attack_differencing", differencing, DifferenceSpec, DifferenceTold, rows_type(RESULTS))

@@ -23,7 +23,7 @@ from ppduck.attacks._people import CONTROL, AttackSpec, People, Sides, told_peop
 from ppduck.call.udf import Udf, told_udf
 from ppduck.errors import PpduckError
 from ppduck.kernels.predicates import Predicates, dealt
-from ppduck.kernels.seeking import TIE, Batch, Seekers, Space, squared
+from ppduck.kernels.seeking import TIE, Batch, Seekers, Space
 from ppduck.pairs.one_to_one import CHECK, MASKED, ORIGINAL
 from ppduck.query import tree as sql
 from ppduck.values import Array
@@ -50,7 +50,7 @@ class Counted:
 
     def __init__(self, space: Space, people: Array, own: Array, pool: Array) -> None:
         mine = space.coordinates(people)
-        limit = squared(mine, space.coordinates(own))
+        limit = space.squared(mine, space.coordinates(own))
         # People at one point who look as far fare alike.
         points = np.column_stack([*mine, limit])
         _, first, self.same = np.unique(points, axis=0, return_index=True, return_inverse=True)
@@ -137,7 +137,7 @@ def _least(space: Space, people: Array, pool: Array, k: int) -> Array:
     for start in range(0, len(pool), 256):
         theirs = space.coordinates(pool[start : start + 256])
         d2 = ((mine[0][:, None] - theirs[0]) ** 2).sum(axis=2)
-        d2 += (mine[1][:, None] != theirs[1]).sum(axis=2)
+        d2 += (mine[1][:, None] != theirs[1]) @ space.weights
         found = np.partition(np.hstack([found, d2]), k - 1, axis=1)[:, :k]
     return np.sort(found, axis=1)
 
@@ -153,7 +153,9 @@ class Search:
         self.x, self.y = rows_of(people.x, width), rows_of(people.y, width)
         self.control = None if people.control is None else rows_of(people.control, width)
         self.size = min(spec.sample, len(self.x))
-        self.all = self.space(np.ones(width, dtype=bool))
+        every = np.ones(width, dtype=bool)
+        self.kept = ((self.x == self.y) | (np.isnan(self.x) & np.isnan(self.y))).all(axis=0)
+        self.plain, self.all = self.space(every), self.space(every, self.kept)
         self.turned = self.all.turned(self.x, self.y)
         self.by_known, self.by_conf = self.space(self.known), self.space(~self.known)
         self.questions: dict[int, Counted | Nearest] = {}
@@ -165,25 +167,25 @@ class Search:
         if self.control is not None and len(self.control):
             self._with_control(np.vstack([self.x[: self.size], self.control]))
 
-    def space(self, used: Flags) -> Space:
-        return Space.of(self.x, self.is_number, used)
+    def space(self, used: Flags, kept: Flags | None = None) -> Space:
+        return Space.of(self.x, self.is_number, used, kept)
 
     def _single_out(self) -> None:
         records = self.y[: self.size]
         others = dealt(self.by_known, records, self.y, ~self.known)
-        self.predicates = Predicates(self.all, np.vstack([records, others]))
+        self.predicates = Predicates(self.plain, np.vstack([records, others]))
 
     def _link(self) -> None:
         people, own = self.x[: self.size], self.y[: self.size]
         spaces = {BY_ALL: self.all, BY_TURNED: self.turned}
         if not self.by_known.empty:
-            spaces[BY_KNOWN] = self.by_known
+            spaces[BY_KNOWN] = self.space(self.known, self.kept)
         for question, space in spaces.items():
             self.questions[question] = Counted(space, people, own, self.y)
 
     def _with_control(self, people: Array) -> None:
         if MEMBERSHIP in self.spec.attacks:
-            self.questions[TOP_ALL] = Nearest(self.all, people, self.y, 1)
+            self.questions[TOP_ALL] = Nearest(self.plain, people, self.y, 1)
         if LINKABILITY in self.spec.attacks and not self.by_known.empty:
             self.questions[TOP_KNOWN] = Nearest(self.by_known, people, self.y, NEAREST)
             self.questions[TOP_CONF] = Nearest(self.by_conf, people, self.y, NEAREST)

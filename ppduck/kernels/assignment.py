@@ -33,17 +33,17 @@ def assigned(space: Space, original: Array, masked: Array) -> tuple[Array, bool]
     """
     one, other = space.coordinates(original), space.coordinates(masked)
     n = len(original)
-    people, records = _nearest(one, other, min(_NEAREST, n))
+    people, records = _nearest(space, one, other, min(_NEAREST, n))
     # Everybody's own record makes a matching possible, and is no more likely to be chosen by that.
     people, records = _joined(n, people, records, np.arange(n), np.arange(n))
     proven = False
     given = np.arange(n)
     for _ in range(_ROUNDS):
         check_interrupt()
-        costs = _costs(one, other, people, records)
+        costs = space.squared(_rows(one, people), _rows(other, records))
         given = _matched(n, people, records, costs)
         potentials = _potentials(n, people, records, costs, given)
-        more = _missed(one, other, given, potentials)
+        more = _missed(space, one, other, given, potentials)
         if not len(more[0]):
             proven = True
             break
@@ -51,7 +51,7 @@ def assigned(space: Space, original: Array, masked: Array) -> tuple[Array, bool]
     return _credit(other, given), proven
 
 
-def _block(one: Codes, other: Codes, part: slice) -> Array:
+def _block(space: Space, one: Codes, other: Codes, part: slice) -> Array:
     """Squared distances of some people to all records."""
     left, right = one[0][part], other[0]
     with one_thread():
@@ -59,17 +59,17 @@ def _block(one: Codes, other: Codes, part: slice) -> Array:
     found += np.einsum("ij,ij->i", right, right)
     found += np.einsum("ij,ij->i", left, left)[:, None]
     np.maximum(found, 0, out=found)
-    for own, others in zip(one[1][part].T, other[1].T, strict=True):
-        found += own[:, None] != others
+    for own, others, weight in zip(one[1][part].T, other[1].T, space.weights, strict=True):
+        found += weight * (own[:, None] != others)
     return np.asarray(found)
 
 
-def _nearest(one: Codes, other: Codes, k: int) -> tuple[Indices, Indices]:
+def _nearest(space: Space, one: Codes, other: Codes, k: int) -> tuple[Indices, Indices]:
     n = len(one[0])
     chosen = []
     for start in range(0, n, _BLOCK):
         check_interrupt()
-        costs = _block(one, other, slice(start, start + _BLOCK))
+        costs = _block(space, one, other, slice(start, start + _BLOCK))
         near = np.argpartition(costs, k - 1, axis=1)[:, :k]
         chosen.append(near.copy())  # a part would keep the whole
     records = np.concatenate(chosen)
@@ -83,10 +83,8 @@ def _joined(n: int, people: Indices, records: Indices, more: Indices, others: In
     return who, which
 
 
-def _costs(one: Codes, other: Codes, people: Indices, records: Indices) -> Array:
-    differences = one[0][people] - other[0][records]
-    unlike = (one[1][people] != other[1][records]).sum(axis=1)
-    return np.asarray(np.einsum("ij,ij->i", differences, differences) + unlike)
+def _rows(sides: Codes, of: Indices) -> Codes:
+    return sides[0][of], sides[1][of]
 
 
 def _matched(n: int, people: Indices, records: Indices, costs: Array) -> Indices:
@@ -120,14 +118,16 @@ def _potentials(n: int, people: Indices, records: Indices, costs: Array, given: 
     return mine - v[given], v
 
 
-def _missed(one: Codes, other: Codes, given: Indices, potentials: tuple[Array, Array]) -> tuple[Indices, Indices]:
+def _missed(
+    space: Space, one: Codes, other: Codes, given: Indices, potentials: tuple[Array, Array]
+) -> tuple[Indices, Indices]:
     """Pairs that would make the sum less, the worst of each person's."""
     u, v = potentials
     people, records = list[Indices](), list[Indices]()
     for start in range(0, len(given), _BLOCK):
         check_interrupt()
         part = slice(start, start + _BLOCK)
-        left = _block(one, other, part) - u[part, None] - v
+        left = _block(space, one, other, part) - u[part, None] - v
         worst = np.argpartition(left, min(7, left.shape[1] - 1), axis=1)[:, :8]
         below = np.take_along_axis(left, worst, axis=1) < -_EXACT
         who, place = np.nonzero(below)

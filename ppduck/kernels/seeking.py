@@ -1,7 +1,8 @@
 """People who seek their records among all, a batch of records at a time.
 
 A distance is |a - b|² over numbers in units of their sd, or turned as Mahalanobis' distance wants them, plus 1 for each
-category that differs. Each seeker has a limit beyond which no record matters; pairs within it are found in single
+category that differs. Columns that the release has kept outweigh all: an intruder is told, or sees, which they are,
+and seeks among the records that agree in them. Each seeker has a limit beyond which no record matters; pairs within it are found in single
 precision, with room for its rounding, and measured in double precision.
 """
 
@@ -17,12 +18,16 @@ from ppduck.kernels.threads import one_thread
 from ppduck.values import Array
 
 APART = 8.0  # where a number that is NULL stands, in sd: near its like, far from most others
+KEPT = 1e6  # what a column adds that everybody's record has kept: one that differs there is another's
 TIE = 1e-9  # distances tie within this share, squared and in units of sd
 _FAR = 1e6  # sd, at which numbers end
 _TILE = 512  # seekers that are compared with a batch at once
-_PRIME = 2_147_483_629
+_NOTHING = -1e300  # the code of a kept number that is NULL
+_PRIME, _FACTOR = 2_147_483_629, 1_000_003
+_FEW = 64  # records of a batch that agree with a seeker, up to which each pair is looked at by itself
 
 Indices = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
 _Codes = npt.NDArray[np.int32]
 
 
@@ -34,12 +39,15 @@ class Space:
     categories: Indices
     centre: Array
     scale: Array
+    weights: Array  # of categories
     turn: Array | None = None
 
     @classmethod
-    def of(cls, rows: Array, is_number: npt.NDArray[np.bool_], used: npt.NDArray[np.bool_]) -> Space:
-        """Standardised by these rows; only the columns that are used count."""
-        numbers, categories = np.flatnonzero(used & is_number), np.flatnonzero(used & ~is_number)
+    def of(cls, rows: Array, is_number: Flags, used: Flags, kept: Flags | None = None) -> Space:
+        """Standardised by these rows; only the columns that are used count, those that were kept most of all."""
+        # A column that was kept agrees or does not, whatever it is of.
+        measured = is_number if kept is None else is_number & ~kept
+        numbers, categories = np.flatnonzero(used & measured), np.flatnonzero(used & ~measured)
         centre, scale = np.zeros(len(numbers)), np.ones(len(numbers))
         for place, j in enumerate(numbers):
             column = rows[np.isfinite(rows[:, j]), j]
@@ -48,21 +56,26 @@ class Space:
                 centre[place] = np.partition(column, len(column) // 2)[len(column) // 2]
                 spread = float(column.std()) if (column != column[0]).any() else 0.0
                 scale[place] = spread if np.isfinite(spread) and spread > 0 else 1.0
-        return cls(numbers, categories, centre, scale)
+        weights = np.ones(len(categories))
+        if kept is not None:
+            weights[kept[categories]] = KEPT
+        return cls(numbers, categories, centre, scale, weights)
 
     def turned(self, one: Array, other: Array) -> Space:
         """The same by (a - b)ᵀ(Var(A) + Var(B))⁻¹(a - b), of which an intruder knows both (Torra et al. 2006)."""
-        sides = [self.coordinates(rows)[0] for rows in (one, other)]
         variance = np.zeros((len(self.numbers), len(self.numbers)))
-        for side in sides:
+        for rows in (one, other):
+            side = self.coordinates(rows)[0]
             centred = side - side.mean(axis=0)
             variance += centred.T @ centred / max(len(side), 1)
         values, vectors = np.linalg.eigh(variance)
         if not len(values) or values[-1] <= 0:
             return self
-        kept = values > NO_VARIANCE * values[-1]
-        turn = vectors[:, kept] / np.sqrt(values[kept])
-        return Space(self.numbers, self.categories, self.centre, self.scale, turn)
+        own = values > NO_VARIANCE * values[-1]
+        turn = vectors[:, own] / np.sqrt(values[own])
+        return Space(
+            self.numbers, self.categories, self.centre, self.scale, self.weights, turn
+        )
 
     def coordinates(self, rows: Array) -> tuple[Array, Array]:
         """(numbers, codes of categories) of some rows."""
@@ -75,19 +88,19 @@ class Space:
             for column, coefficients in zip(numbers.T, self.turn, strict=True):
                 turned += column[:, None] * coefficients
             numbers = turned
-        return numbers, rows[:, self.categories]
+        codes = rows[:, self.categories]
+        return numbers, np.where(np.isnan(codes), _NOTHING, codes + 0.0)  # -0 and 0 are one
 
     @property
     def empty(self) -> bool:
         return not len(self.numbers) and not len(self.categories)
 
 
-def squared(one: tuple[Array, Array], other: tuple[Array, Array]) -> Array:
-    """Distances of rows that stand at the same place."""
-    differences = one[0] - other[0]
-    return np.asarray(
-        np.einsum("ij,ij->i", differences, differences) + (one[1] != other[1]).sum(axis=1)
-    )
+    def squared(self, one: tuple[Array, Array], other: tuple[Array, Array]) -> Array:
+        """Distances of rows that stand at the same place."""
+        differences = one[0] - other[0]
+        unlike = (one[1] != other[1]) @ self.weights
+        return np.asarray(np.einsum("ij,ij->i", differences, differences) + unlike)
 
 
 class Batch:
@@ -97,10 +110,12 @@ class Batch:
         self.exact = space.coordinates(rows)
         numbers, codes = self.exact
         squares = np.einsum("ij,ij->i", numbers, numbers)
-        error = (numbers.shape[1] + 8) * 2.0**-23
-        right = [numbers, squares * (1 - 2 * error), np.ones(len(rows))]
+        right = [numbers, squares * (1 - 2 * _error(numbers)), np.ones(len(rows))]
         self.right = np.column_stack(right).astype(np.float32).T.copy()
-        self.codes = _folded(codes)
+        self.codes = _folded(codes[:, space.weights < KEPT])
+        self.kept = _mixed(codes[:, space.weights == KEPT])
+        self.order = np.argsort(self.kept, kind="stable")
+        self.sorted = self.kept[self.order]
 
 
 class Seekers:
@@ -109,23 +124,37 @@ class Seekers:
     def __init__(self, space: Space, rows: Array, limit: Array) -> None:
         self.space = space
         self.exact = space.coordinates(rows)
-        self.codes = _folded(self.exact[1])
-        self.squares = np.einsum("ij,ij->i", *[self.exact[0]] * 2)
+        numbers, codes = self.exact
+        self.codes = _folded(codes[:, space.weights < KEPT])
+        self.kept = _mixed(codes[:, space.weights == KEPT])
+        self.squares = np.einsum("ij,ij->i", numbers, numbers)
         self.look(limit)
 
     def look(self, limit: Array) -> None:
-        """As far as this from now on."""
+        """As far as this from now on; nobody looks beyond the records that agree in what was kept."""
         self.limit = limit
         numbers = self.exact[0]
-        error = (numbers.shape[1] + 8) * 2.0**-23
         room = limit * (1 + 2 * TIE) + TIE * TIE
-        last = self.squares - room - error * (2 * self.squares + room) - 1e-30
+        last = self.squares - room - _error(numbers) * (2 * self.squares + room) - 1e-30
         left = [-2 * numbers, np.ones(len(numbers)), last]
         self.left = np.column_stack(left).astype(np.float32)
 
     def near(self, batch: Batch) -> tuple[Indices, Indices, Array]:
         """(seeker, record, squared distance) of all pairs within the limits."""
-        found: list[tuple[Indices, Indices]] = []
+        limit = self.limit
+        low, high = (np.searchsorted(batch.sorted, self.kept, side=side) for side in ("left", "right"))
+        if (high - low).sum() < _FEW * len(self.kept):
+            who, which = _agreeing(batch, low, high)
+        else:
+            who, which = self._compared(batch)
+        d2 = self.space.squared(_rows(self.exact, who), _rows(batch.exact, which))
+        kept = d2 <= limit[who] * (1 + TIE) + TIE * TIE
+        return who[kept], which[kept], d2[kept]
+
+    def _compared(self, batch: Batch) -> tuple[Indices, Indices]:
+        """Pairs that may be within the limits, of all."""
+        found: list[tuple[Indices, Indices]] = [(np.empty(0, dtype=np.intp),) * 2]
+        all_agree = not (self.space.weights == KEPT).any()
         for start in range(0, len(self.left), _TILE):
             check_interrupt()
             part = slice(start, start + _TILE)
@@ -133,14 +162,26 @@ class Seekers:
                 bound = self.left[part] @ batch.right
             for own, other in zip(self.codes[part].T, batch.codes.T, strict=True):
                 bound += own[:, None] != other
-            who, which = np.divmod(np.flatnonzero(bound <= 0), bound.shape[1])
+            near = bound <= 0
+            if not all_agree:
+                near &= self.kept[part, None] == batch.kept
+            who, which = np.divmod(np.flatnonzero(near), near.shape[1])
             found.append((who + start, which))
-        none = [(np.empty(0, dtype=np.intp),) * 2]
-        who, which = (np.concatenate(each) for each in zip(*(found or none), strict=True))
-        mine, theirs = _rows(self.exact, who), _rows(batch.exact, which)
-        d2 = squared(mine, theirs)
-        kept = d2 <= self.limit[who] * (1 + TIE) + TIE * TIE
-        return who[kept], which[kept], d2[kept]
+        who, which = (np.concatenate(each) for each in zip(*found, strict=True))
+        return who, which
+
+
+def _agreeing(batch: Batch, low: Indices, high: Indices) -> tuple[Indices, Indices]:
+    """Pairs that agree in what was kept, from the places of such records in their order."""
+    size = high - low
+    who = np.repeat(np.arange(len(size)), size)
+    first = np.repeat(low - np.concatenate([[0], np.cumsum(size)[:-1]]), size)
+    return who, batch.order[first + np.arange(len(who))]
+
+
+def _error(numbers: Array) -> float:
+    """By how much a sum of so many terms may be rounded in single precision, as a share."""
+    return float((numbers.shape[1] + 8) * 2.0**-23)
 
 
 def _rows(sides: tuple[Array, Array], of: Indices) -> tuple[Array, Array]:
@@ -149,4 +190,12 @@ def _rows(sides: tuple[Array, Array], of: Indices) -> tuple[Array, Array]:
 
 def _folded(codes: Array) -> _Codes:
     """Codes in 32 bits: equal ones stay equal, and few others become so, which the exact distance tells apart."""
-    return np.mod(codes, _PRIME).astype(np.int32)
+    return (np.ascontiguousarray(codes).view(np.int64) % _PRIME).astype(np.int32)
+
+
+def _mixed(codes: Array) -> npt.NDArray[np.int64]:
+    """One code for several, with the same said of it."""
+    result = np.zeros(len(codes), dtype=np.int64)
+    for column in _folded(codes).T:
+        result = (result * _FACTOR + column) % _PRIME
+    return result
