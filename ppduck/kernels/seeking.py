@@ -24,7 +24,8 @@ _FAR = 1e6  # sd, at which numbers end
 _TILE = 512  # seekers that are compared with a batch at once
 _NOTHING = -1e300  # the code of a kept number that is NULL
 _PRIME, _FACTOR = 2_147_483_629, 1_000_003
-_FEW = 64  # records of a batch that agree with a seeker, up to which each pair is looked at by itself
+_FEW = 24  # records of a batch near a seeker, up to which each pair is looked at by itself
+_SPAN = 8e6  # between people who differ in a category, where all stand in one line
 
 Indices = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]
@@ -113,9 +114,7 @@ class Batch:
         right = [numbers, squares * (1 - 2 * _error(numbers)), np.ones(len(rows))]
         self.right = np.column_stack(right).astype(np.float32).T.copy()
         self.codes = _folded(codes[:, space.weights < KEPT])
-        self.kept = _mixed(codes[:, space.weights == KEPT])
-        self.order = np.argsort(self.kept, kind="stable")
-        self.sorted = self.kept[self.order]
+        self.kept, self.every = _mixed(codes[:, space.weights == KEPT]), _mixed(codes)
 
 
 class Seekers:
@@ -126,7 +125,10 @@ class Seekers:
         self.exact = space.coordinates(rows)
         numbers, codes = self.exact
         self.codes = _folded(codes[:, space.weights < KEPT])
-        self.kept = _mixed(codes[:, space.weights == KEPT])
+        self.kept, self.every = _mixed(codes[:, space.weights == KEPT]), _mixed(codes)
+        # Of all numbers, the one by which most people can be told apart.
+        kinds = [len(np.unique(column)) for column in numbers.T]
+        self.along = int(np.argmax(kinds)) if kinds else None
         self.squares = np.einsum("ij,ij->i", numbers, numbers)
         self.look(limit)
 
@@ -142,14 +144,37 @@ class Seekers:
     def near(self, batch: Batch) -> tuple[Indices, Indices, Array]:
         """(seeker, record, squared distance) of all pairs within the limits."""
         limit = self.limit
-        low, high = (np.searchsorted(batch.sorted, self.kept, side=side) for side in ("left", "right"))
-        if (high - low).sum() < _FEW * len(self.kept):
-            who, which = _agreeing(batch, low, high)
-        else:
-            who, which = self._compared(batch)
+        who_which = self._within_reach(batch, limit)
+        who, which = self._compared(batch) if who_which is None else who_which
         d2 = self.space.squared(_rows(self.exact, who), _rows(batch.exact, which))
         kept = d2 <= limit[who] * (1 + TIE) + TIE * TIE
         return who[kept], which[kept], d2[kept]
+
+    def _within_reach(self, batch: Batch, limit: Array) -> tuple[Indices, Indices] | None:
+        """Pairs that agree in their categories and are near in one number; None where there are too many to look at.
+
+        What was kept must agree; other categories too, where everybody looks less far than one that differs.
+        """
+        if not len(limit):
+            return (np.empty(0, dtype=np.intp),) * 2
+        strict = float(limit.max()) < 1 - TIE
+        mine, theirs = (self.every, batch.every) if strict else (self.kept, batch.kept)
+        kinds = np.unique(mine)
+        place = np.searchsorted(kinds, theirs)
+        place = np.where(kinds[np.minimum(place, len(kinds) - 1)] == theirs, place, len(kinds))
+        start, end = np.searchsorted(kinds, mine) * _SPAN, place * _SPAN
+        reach = np.minimum(np.sqrt(limit), _SPAN / 4) + 1e-4  # of which the span takes digits
+        if self.along is not None:
+            start = start + self.exact[0][:, self.along]
+            end = end + batch.exact[0][:, self.along]
+        order = np.argsort(end, kind="stable")
+        low = np.searchsorted(end[order], start - reach, side="left")
+        size = np.searchsorted(end[order], start + reach, side="right") - low
+        if size.sum() > _FEW * len(size):
+            return None
+        who = np.repeat(np.arange(len(size)), size)
+        first = np.repeat(low - np.concatenate([[0], np.cumsum(size)[:-1]]), size)
+        return who, order[first + np.arange(len(who))]
 
     def _compared(self, batch: Batch) -> tuple[Indices, Indices]:
         """Pairs that may be within the limits, of all."""
@@ -169,14 +194,6 @@ class Seekers:
             found.append((who + start, which))
         who, which = (np.concatenate(each) for each in zip(*found, strict=True))
         return who, which
-
-
-def _agreeing(batch: Batch, low: Indices, high: Indices) -> tuple[Indices, Indices]:
-    """Pairs that agree in what was kept, from the places of such records in their order."""
-    size = high - low
-    who = np.repeat(np.arange(len(size)), size)
-    first = np.repeat(low - np.concatenate([[0], np.cumsum(size)[:-1]]), size)
-    return who, batch.order[first + np.arange(len(who))]
 
 
 def _error(numbers: Array) -> float:
