@@ -15,7 +15,7 @@ from ppduck.values import Array
 
 AVERAGING = "averaging"
 READS = 10
-STEP = "_pp_averaging"
+STEP = "_pp_averaged_reads"
 _FIELDS = ("r2_one", "r2_mean", "changed", "rows")
 METHOD = "mean_of_ten_reads"
 READ_ONCE = "not asked: a table is the same at every read"

@@ -22,7 +22,8 @@ from ppduck.measures import fellegi_sunter
 from ppduck.values import Array
 
 MOST_PROBABILISTIC = 5_000  # rows: every pair is weighed
-MOST_ASSIGNED, BLOCK = 5_000, 2_000  # rows that are matched one to one; of more, so many that are drawn
+# Rows that are matched one to one: by default, and where so many people are asked for; of more, so many are drawn.
+BLOCK, MOST_ASSIGNED = 2_000, 10_000
 NO_CONTROL = "not asked: it takes control := people who are not in the release"
 NO_KNOWN = "not asked: it takes known columns, which neither conf nor key are"
 
@@ -149,17 +150,16 @@ def _by_probability(made: Search, space: Space) -> Array:
 
 def _assignment(made: Search, n: int) -> dict[str, Any]:
     """People and records matched one to one; of very many, those of a block that is drawn."""
-    every = n <= max(MOST_ASSIGNED, made.spec.sample) and n <= len(made.x)
-    size = n if every else min(BLOCK, len(made.x))
+    size = min(n, max(BLOCK, min(made.spec.sample, MOST_ASSIGNED)), len(made.x))
+    every = size == n
     x, y = made.x[:size], made.y[:size]
-    mine, proven = assigned(made.all, x, y)
+    mine = assigned(made.all, x, y)
     known: Array | float = 1 / size
     if not made.by_known.empty:
         known = _among(made.by_known, x, y)
     among = f"{n:,} people" if every else f"{size:,} of {n:,} people, so that all would give a smaller share,"
-    sum_is = "" if proven else ", whose sum may not be the least"
     says = (
-        f"of {among} {share(float(mine.mean()))} get their own record in the best one-to-one matching{sum_is}, and "
+        f"of {among} {share(float(mine.mean()))} get their own record in the best one-to-one matching, and "
         f"{share(float(np.mean(known)))} by known alone"
     )
     return judged(LINKABILITY, "assignment", says, mine, known)
