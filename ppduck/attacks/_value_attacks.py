@@ -12,7 +12,7 @@ from ppduck.attacks._people import AttackSpec, People
 from ppduck.call.udf import rows_type, told_udf
 from ppduck.frozen import frozen
 from ppduck.kernels import guessing
-from ppduck.kernels.guessing import Inputs, guesses, hits, taught
+from ppduck.kernels.guessing import Inputs, chosen, guesses, hits, taught
 from ppduck.kernels.order import NEAR, WAYS, chance, rank_guesses, ranks
 from ppduck.kernels.score_ranges import halves
 from ppduck.values import Array
@@ -52,6 +52,17 @@ class Rows:
         flags = self.numbers[: self.k]
         return Inputs(own[:, flags], own[:, ~flags])
 
+    def alone(self, place: int) -> Inputs:
+        """The masked column by itself."""
+        own = self.y[:, place : place + 1]
+        return Inputs(own[:, : self.numbers[place]], own[:, : not self.numbers[place]])
+
+    def with_known(self, place: int) -> Inputs:
+        """The masked column beside what is known."""
+        own = np.column_stack([self.x[:, : self.k], self.y[:, place]])
+        flags = np.append(self.numbers[: self.k], self.numbers[place])
+        return Inputs(own[:, flags], own[:, ~flags])
+
     def all_shown(self) -> Inputs:
         """Every released column, and the place in the release."""
         numbers, categories = np.split(self.shown, [self.spec.numbers_shown], axis=1)
@@ -74,17 +85,15 @@ def _inferred(rows: Rows, place: int, name: str, is_number: bool) -> dict[str, A
         return row(INFERENCE, method, why, column=name)
     judged_by = rows.attacked & present
     spread = float(target[present].std()) if is_number else 0.0
-    made = [
-        guesses(inputs, target, is_number=is_number)
-        for inputs in (rows.all_shown(), rows.known(rows.x))
-    ]
-    mine, without = (
-        hits(target, guess, is_number=is_number, spread=spread)[judged_by] for guess in made
-    )
+    tried = (rows.known(rows.x), rows.alone(place), rows.with_known(place), rows.all_shown())
+    made = [guesses(inputs, target, is_number=is_number) for inputs in tried]
+    found = [hits(target, guess, is_number=is_number, spread=spread)[judged_by] for guess in made]
+    # An intruder keeps to the model that does best, and needs not one that does worse than known alone.
+    without, mine = found[0], chosen(found)
     control, told_of_control = _of_control(rows, place, is_number, spread)
     if is_number:
         fits = [guessing.explained(target[judged_by], guess[judged_by]) for guess in made]
-        right, how = f"within {guessing.WITHIN} sd", f" (R² {fits[0]:.3f} and {fits[1]:.3f})"
+        right, how = f"within {guessing.WITHIN} sd", f" (R² {max(fits):.3f} and {fits[0]:.3f})"
     else:
         right, how = "right", ""
     says = (

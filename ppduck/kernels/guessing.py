@@ -6,6 +6,7 @@ in five folds, and each fold is guessed by a model of the other four.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ppduck.interrupts import check_interrupt
+from ppduck.kernels.score_ranges import halves
 from ppduck.kernels.threads import one_thread_for_trees
 from ppduck.libraries import ensemble
 from ppduck.values import Array
@@ -136,6 +138,24 @@ def _settings(inputs: Inputs, trees: int) -> dict[str, Any]:
         "early_stopping": False,
         "random_state": 0,
     }
+
+
+def chosen(outcomes: Sequence[Array]) -> Array:
+    """Of outcomes by several models, each person's by the one that does best with the others.
+
+    People stand in two halves, each of which chooses for the other. A model is taken in place of one before it where it
+    is better by more than a standard error: who tries many models must not be taken in by chance.
+    """
+    result = outcomes[0].copy()
+    for choosing, judging in (halves(len(result)), halves(len(result))[::-1]):
+        best = outcomes[0]
+        for other in outcomes[1:]:
+            better = other[choosing] - best[choosing]
+            error = better.std() / np.sqrt(max(len(better), 1))
+            if len(better) and better.mean() > error:
+                best = other
+        result[judging] = best[judging]
+    return result
 
 
 def hits(target: Array, guessed: Array, *, is_number: bool, spread: float) -> Array:

@@ -21,7 +21,7 @@ def small(con: duckdb.DuckDBPyConnection, group: str) -> float:
 def test_a_copy_gives_away_who_is_alone_or_two(people: duckdb.DuckDBPyConnection, attack: Attack) -> None:
     [row] = attack("t", "differencing", KNOWN)
     assert row["success"] == pytest.approx(small(people, "age, zip, segment"))
-    assert row["lower"] > 0.5
+    assert row["lower"] > 0.4
     assert "by age x zip x segment" in row["says"]
     assert row["rows"] == ROWS
 

@@ -26,8 +26,11 @@ def noisy(people: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     return people
 
 
-def test_the_nearest_are_those_of_record_linkage(noisy: duckdb.DuckDBPyConnection, attack: Attack) -> None:
+def test_the_nearest_are_those_of_record_linkage(
+    noisy: duckdb.DuckDBPyConnection, attack: Attack, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """That seeks originals of masked records, and this masked records of originals."""
+    monkeypatch.setattr(_record_attacks, "MOST_PROBABILISTIC", ROWS)
     found = linked(attack, "r", f", sample={ROWS}")
     for method, ours in (("distance", "nearest"), ("mahalanobis", "mahalanobis")):
         [(share,)] = noisy.execute(

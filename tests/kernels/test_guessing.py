@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ppduck.kernels.guessing import WITHIN, Inputs, explained, guesses, hits, taught
+from ppduck.kernels.guessing import WITHIN, Inputs, chosen, explained, guesses, hits, taught
 
 pytestmark = pytest.mark.core
 N = 3_000
@@ -65,3 +65,12 @@ def test_few_people_and_nobody() -> None:
     assert np.isfinite(guesses(inputs, x, is_number=True)).all()
     assert (taught(inputs, np.full(10, np.nan), np.ones(10, dtype=bool), is_number=True) == 0).all()
     assert (guesses(inputs, np.ones(10), is_number=False) == 1).all()
+
+
+def test_the_better_model_is_chosen_and_chance_is_not() -> None:
+    rng = np.random.default_rng(0)
+    poor, good = (rng.random((2, N)) < [[0.2], [0.5]]).astype(float)
+    assert (chosen([poor, good]) == good).all()
+    assert (chosen([good, poor]) == good).all()
+    taken = [(chosen([poor, (rng.random(N) < 0.2).astype(float)]) != poor).any() for _ in range(100)]
+    assert sum(taken) < 60
