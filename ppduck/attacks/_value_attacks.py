@@ -54,8 +54,8 @@ class Rows:
 
     def alone(self, place: int) -> Inputs:
         """The masked column by itself."""
-        own = self.y[:, place : place + 1]
-        return Inputs(own[:, : self.numbers[place]], own[:, : not self.numbers[place]])
+        own = self.y[:, [place]]
+        return Inputs(own, own[:, :0]) if self.numbers[place] else Inputs(own[:, :0], own)
 
     def with_known(self, place: int) -> Inputs:
         """The masked column beside what is known."""
