@@ -52,7 +52,10 @@ def average(sides: Sides, statement: sql.Statement) -> None:
     assert isinstance(planned, sql.Expr)
     order = [sql.column("column_name")]
     told = {"_pp_names": sql.in_order("list", sql.column("column_name"), order)}
-    told |= {f"_pp_{field}": sql.in_order("list", sql.double(sql.column(field)), order) for field in _FIELDS}
+    told |= {
+        f"_pp_{field}": sql.in_order("list", sql.double(sql.column(field)), order)
+        for field in _FIELDS
+    }
     statement.step(
         STEP, sql.query(sql.columns(told), sql.derived(planned, "_pp_reads_of")), materialized=True
     )
@@ -70,7 +73,9 @@ def averaging(spec: AttackSpec, told: AveragingTold) -> list[dict[str, Any]]:
             continue
         j = place[name]
         one, mean, n = float(told.r2_one[j]), float(told.r2_mean[j]), int(told.rows[j])
-        between = score_ranges.difference(mean, score_ranges.of_r2(mean, n), one, score_ranges.of_r2(one, n))
+        between = score_ranges.difference(
+            mean, score_ranges.of_r2(mean, n), one, score_ranges.of_r2(one, n)
+        )
         if told.changed[j] == 0:
             between = (mean - one, mean - one)
         says = (
@@ -78,9 +83,20 @@ def averaging(spec: AttackSpec, told: AveragingTold) -> list[dict[str, Any]]:
             f"{float(told.changed[j]):.1%} of the values change between reads; {verdict(between[0] - 1e-9)}"
         )
         found.append(
-            row(AVERAGING, METHOD, says, column=name, success=mean, baseline=one, between=between, rows=n)
+            row(
+                AVERAGING,
+                METHOD,
+                says,
+                column=name,
+                success=mean,
+                baseline=one,
+                between=between,
+                rows=n,
+            )
         )
     return found
 
 
-SOLVE = told_udf("ppduck_attack_averaging", averaging, AttackSpec, AveragingTold, rows_type(RESULTS))
+SOLVE = told_udf(
+    "ppduck_attack_averaging", averaging, AttackSpec, AveragingTold, rows_type(RESULTS)
+)

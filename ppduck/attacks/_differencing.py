@@ -57,7 +57,9 @@ def groupings(sides: Sides) -> list[list[int]]:
 
 def difference_spec(sides: Sides, spec: AttackSpec) -> DifferenceSpec:
     names = [column.name for column in sides.attacked.known]
-    told = [" x ".join(names[place] for place in places) or "all rows" for places in groupings(sides)]
+    told = [
+        " x ".join(names[place] for place in places) or "all rows" for places in groupings(sides)
+    ]
     return DifferenceSpec(**{**vars(spec), "groups": told})
 
 
@@ -65,7 +67,9 @@ def difference(sides: Sides, statement: sql.Statement) -> None:
     """The step of one row that sums up all groupings."""
     every = [_counted(sides, places, i) for i, places in enumerate(groupings(sides))]
     rows = sql.derived(sql.union_all(every), "_pp_groupings")
-    listed = sql.call("flatten", sql.in_order("list", sql.column("_pp_counts"), [sql.column("_pp_number")]))
+    listed = sql.call(
+        "flatten", sql.in_order("list", sql.column("_pp_counts"), [sql.column("_pp_number")])
+    )
     statement.step(STEP, sql.query([sql.named(listed, "_pp_sums")], rows), materialized=True)
 
 
@@ -85,7 +89,11 @@ def _counted(sides: Sides, places: Sequence[int], number: int) -> sql.Expr:
     counts = [aggregates.rows(), _people(small)]
     for j in conf:
         kept, dealt = sql.column(f"_pp_kept{j}"), sql.column(f"_pp_dealt{j}")
-        counts += [aggregates.count_if(kept), _people(small.copy() & kept.copy()), _people(small.copy() & dealt)]
+        counts += [
+            aggregates.count_if(kept),
+            _people(small.copy() & kept.copy()),
+            _people(small.copy() & dealt),
+        ]
     columns = {"_pp_number": sql.number(number), "_pp_counts": sql.array(counts, "DOUBLE")}
     return sql.query(sql.columns(columns), groups)
 
@@ -100,7 +108,9 @@ def _sums(table: str, letter: str, places: Sequence[int], conf: range) -> sql.Ex
         rows[f"_pp_value{j}"] = value
         own = sql.column(f"_pp_value{j}")
         complete = sql.call("count", own).eq(aggregates.rows())
-        sums[f"_pp_sum_{letter}{j}"] = sql.cases((complete, sql.call(aggregates.COMPENSATED, own.copy())))
+        sums[f"_pp_sum_{letter}{j}"] = sql.cases(
+            (complete, sql.call(aggregates.COMPENSATED, own.copy()))
+        )
     read = sql.derived(sql.query(sql.columns(rows), sql.table(table)), "_pp_rows")
     return sql.query(sql.columns(sums), read, group=[sql.column(_GROUP)])
 
@@ -139,8 +149,17 @@ def _row(spec: DifferenceSpec, n: int, table: Array, j: int, name: str) -> dict[
     between = score_ranges.of_two_groups(one, n, other, n)
     told = f"{says}; {verdict(between[0])}"
     return row(
-        DIFFERENCING, "group_sums", told, column=name, success=one, baseline=other, between=between, rows=n
+        DIFFERENCING,
+        "group_sums",
+        told,
+        column=name,
+        success=one,
+        baseline=other,
+        between=between,
+        rows=n,
     )
 
 
-SOLVE = told_udf("ppduck_attack_differencing", differencing, DifferenceSpec, DifferenceTold, rows_type(RESULTS))
+SOLVE = told_udf(
+    "ppduck_attack_differencing", differencing, DifferenceSpec, DifferenceTold, rows_type(RESULTS)
+)

@@ -44,10 +44,28 @@ def row(
         if between is not None:
             # A range that holds its own figure, whatever its last bits say.
             lower, upper = min(between[0], gain), max(between[1], gain)
+    figures = {
+        "success": success,
+        "baseline": baseline,
+        "control": control,
+        "gain": gain,
+        "lower": lower,
+        "upper": upper,
+    }
+    told = {name: None if value is None else rounded(value) for name, value in figures.items()}
     return {
-        "attack": attack, "method": method, "column_name": column, "success": success, "baseline": baseline,
-        "control": control, "gain": gain, "lower": lower, "upper": upper, "rows": rows, "says": says,
-    }  # fmt: skip
+        "attack": attack,
+        "method": method,
+        "column_name": column,
+        **told,
+        "rows": rows,
+        "says": says,
+    }
+
+
+def rounded(value: float) -> float:
+    """Four digits: more would be of the sample and not of the release."""
+    return float(f"{value:.4g}")
 
 
 def judged(
@@ -86,12 +104,16 @@ def judged(
         between=between,
         rows=n,
     )
-    return told | {"says": f"{says}; {verdict(told['lower'])}"}
+    return told | {"says": f"{says}; {verdict(between[0])}"}
 
 
 def verdict(lower: float) -> str:
     """What a range of gain means."""
-    return "the release gives this away" if lower > 0 else "no more than without it, as far as can be told"
+    return (
+        "the release gives this away"
+        if lower > 0
+        else "no more than without it, as far as can be told"
+    )
 
 
 def share(value: float) -> str:

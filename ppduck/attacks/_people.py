@@ -68,7 +68,9 @@ TOLD = ("x", "y", "shown", "position", "control")
 class Sides:
     """Both tables and the control of one call, with the columns as numbers."""
 
-    def __init__(self, columns: Compared, attacked: Attacked, control: Source | None, sample: int) -> None:
+    def __init__(
+        self, columns: Compared, attacked: Attacked, control: Source | None, sample: int
+    ) -> None:
         self.columns, self.attacked, self.control = columns, attacked, control
         self.sample, self.pool = sample, max(sample, POOL)
         self.pairs = Pairs(columns)
@@ -120,14 +122,19 @@ class Sides:
         )
 
     def _sides(self, statement: sql.Statement) -> None:
-        for step, source, letter in ((ORIGINAL, self.columns.original, "x"), (MASKED, self.columns.masked, "y")):
+        for step, source, letter in (
+            (ORIGINAL, self.columns.original, "x"),
+            (MASKED, self.columns.masked, "y"),
+        ):
             keys = zip(self.pairs.keys(source), self.pairs.key_names, strict=True)
             own = [sql.named(key, name) for key, name in keys]
             own += self._values(source, letter)
             if step == MASKED:
                 numbers, categories = _columns.shown(source)
                 own.append(sql.named(sql.array([*numbers, *categories], "DOUBLE"), "_pp_shown"))
-                where = sql.column("rowid") if source.has_rowid else sql.over(sql.call("row_number"))
+                where = (
+                    sql.column("rowid") if source.has_rowid else sql.over(sql.call("row_number"))
+                )
                 own.append(sql.named(sql.double(where), POSITION))
             read = sql.query(own, sql.source(source.sql))
             statement.step(step, read, materialized=not source.repeatable)
@@ -148,7 +155,11 @@ class Sides:
 
     def _people(self, statement: sql.Statement) -> None:
         drawn = sql.query(
-            [*self._copied(), sql.named(self.row("x"), "_pp_x"), sql.named(told_apart(self.keys), HASH)],
+            [
+                *self._copied(),
+                sql.named(self.row("x"), "_pp_x"),
+                sql.named(told_apart(self.keys), HASH),
+            ],
             sql.table(ORIGINAL),
             order=[sql.column(HASH), *self._copied()],
             limit=sql.number(self.pool),
@@ -177,7 +188,9 @@ class Sides:
             limit=sql.number(self.sample),
         )
         listed = _flat(sql.column("_pp_x"), [sql.column(HASH), sql.column("_pp_x")])
-        told = sql.query([sql.named(listed, "_pp_told_control")], sql.derived(drawn, "_pp_drawn_control"))
+        told = sql.query(
+            [sql.named(listed, "_pp_told_control")], sql.derived(drawn, "_pp_drawn_control")
+        )
         statement.step(CONTROL_PEOPLE, told, materialized=True)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ppduck.attacks import _search as search
-from ppduck.attacks._figures import RESULTS, judged, row, rows_of, share, verdict
+from ppduck.attacks._figures import RESULTS, judged, rounded, row, rows_of, share, verdict
 from ppduck.attacks._people import AttackSpec
 from ppduck.attacks._search import LINKABILITY, MEMBERSHIP, SINGLING_OUT, Counted, Search, search_of
 from ppduck.call.udf import Unsigned, rows_type, told_udf
@@ -17,7 +17,7 @@ from ppduck.frozen import frozen
 from ppduck.kernels import score_ranges
 from ppduck.kernels.assignment import assigned
 from ppduck.kernels.predicates import WINDOW
-from ppduck.kernels.seeking import Space
+from ppduck.kernels.seeking import Batch, Space
 from ppduck.measures import fellegi_sunter
 from ppduck.values import Array
 
@@ -57,14 +57,16 @@ def singling_out(spec: AttackSpec, told: BoxTold) -> list[dict[str, Any]]:
         control = _once(told.control, made.size)[0]
         among = f", and {share(float(control.mean()))} exactly one person of the control"
     says = (
-        f"of {made.size:,} released records {share(float(own.mean()))}, numbers within {WINDOW} sd, match exactly one of "
-        f"{told.pairs:,} people, and {share(float(other.mean()))} with the conf values of a record like them{among}"
+        f"of {made.size:,} released records {share(float(own.mean()))}, numbers within {WINDOW} sd, match exactly one "
+        f"of {told.pairs:,} people, and {share(float(other.mean()))} with the conf values of a record like them{among}"
     )
     # Of the control as of the original, the predicates are the same.
     larger = control is not None and control.mean() > other.mean()
-    found = judged(SINGLING_OUT, "predicates", says, own, control if larger and control is not None else other)
-    found["baseline"] = float(other.mean())
-    found["control"] = None if control is None else float(control.mean())
+    found = judged(
+        SINGLING_OUT, "predicates", says, own, control if larger and control is not None else other
+    )
+    found["baseline"] = rounded(float(other.mean()))
+    found["control"] = None if control is None else rounded(float(control.mean()))
     return [found]
 
 
@@ -142,7 +144,9 @@ def _by_probability(made: Search, space: Space) -> Array:
         for pair in zip(a.T, b.T, strict=True)
     ]
     before, after = (
-        np.column_stack([code[side] for code in codes]) if codes else np.empty((len(x), 0), dtype=np.intp)
+        np.column_stack([code[side] for code in codes])
+        if codes
+        else np.empty((len(x), 0), dtype=np.intp)
         for side in (0, 1)
     )
     return fellegi_sunter.linked(x, y, before, after)
@@ -157,7 +161,11 @@ def _assignment(made: Search, n: int) -> dict[str, Any]:
     known: Array | float = 1 / size
     if not made.by_known.empty:
         known = _among(made.by_known, x, y)
-    among = f"{n:,} people" if every else f"{size:,} of {n:,} people, so that all would give a smaller share,"
+    among = (
+        f"{n:,} people"
+        if every
+        else f"{size:,} of {n:,} people, so that all would give a smaller share,"
+    )
     says = (
         f"of {among} {share(float(mine.mean()))} get their own record in the best one-to-one matching, and "
         f"{share(float(np.mean(known)))} by known alone"
@@ -168,7 +176,7 @@ def _assignment(made: Search, n: int) -> dict[str, Any]:
 def _among(space: Space, people: Array, records: Array) -> Array:
     """Credits of people who seek their nearest among these records."""
     question = Counted(space, people, records, records[:0])
-    added = question.add(search.Batch(space, records), np.zeros(len(records)))
+    added = question.add(Batch(space, records), np.zeros(len(records)))
     return question.credits(added)
 
 
@@ -201,7 +209,7 @@ def _records(made: Search, found: Array, number: int) -> Array:
 
 
 def _meet(one: Array, other: Array) -> Array:
-    return (one[:, :, None] == other[:, None, :]).any(axis=(1, 2)).astype(float)
+    return np.asarray((one[:, :, None] == other[:, None, :]).any(axis=(1, 2)), dtype=float)
 
 
 def membership(spec: AttackSpec, told: SearchTold) -> list[dict[str, Any]]:
@@ -216,12 +224,18 @@ def membership(spec: AttackSpec, told: SearchTold) -> list[dict[str, Any]]:
     border = _border(*(side[score_ranges.halves(len(side))[0]] for side in (members, others)))
     judged_by = [side[score_ranges.halves(len(side))[1]] for side in (members, others)]
     if not all(map(len, judged_by)):
-        return [row(MEMBERSHIP, "nearest_record", "not asked: there are too few people to judge by")]
+        return [
+            row(MEMBERSHIP, "nearest_record", "not asked: there are too few people to judge by")
+        ]
     right = [float((judged_by[0] <= border).mean()), float((judged_by[1] > border).mean())]
     success = sum(right) / 2
-    ranges = [score_ranges.wilson(each, len(side)) for each, side in zip(right, judged_by, strict=True)]
+    ranges = [
+        score_ranges.wilson(each, len(side)) for each, side in zip(right, judged_by, strict=True)
+    ]
     # Half the sum of two shares, less a half: one share less what the other misses.
-    low, high = score_ranges.difference(right[0], ranges[0], 1 - right[1], (1 - ranges[1][1], 1 - ranges[1][0]))
+    low, high = score_ranges.difference(
+        right[0], ranges[0], 1 - right[1], (1 - ranges[1][1], 1 - ranges[1][0])
+    )
     says = (
         f"by the nearest record {share(right[0])} of {len(judged_by[0]):,} members and {share(right[1])} of "
         f"{len(judged_by[1]):,} others are told rightly, on average {share(success)}; guessing gives 50 %"

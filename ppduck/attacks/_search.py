@@ -36,7 +36,12 @@ _FIRST = 4_096  # records by which it is bounded how far the nearest can be
 _MOST_SEARCHES = 32
 # questions of the release
 BY_ALL, BY_TURNED, BY_KNOWN, TOP_ALL, TOP_KNOWN, TOP_CONF = range(6)
-ASKED, SEARCHED, BOXED, BOXED_CONTROL = "_pp_asked", "_pp_searched", "_pp_boxed", "_pp_boxed_control"
+ASKED, SEARCHED, BOXED, BOXED_CONTROL = (
+    "_pp_asked",
+    "_pp_searched",
+    "_pp_boxed",
+    "_pp_boxed_control",
+)
 SINGLING_OUT, LINKABILITY, MEMBERSHIP = "singling_out", "linkability", "membership"
 
 Flags = npt.NDArray[np.bool_]
@@ -281,9 +286,13 @@ def _read(statement: sql.Statement, step: str, udf: Udf, table: str, row: sql.Ex
     part = [sql.item(sql.column("_pp_added"), i + 1) for i in range(_WIDTH)]
     question, person, nearer, tied, distance, record = part
     least = sql.call("min", sql.array([distance, record], "DOUBLE"), sql.number(NEAREST))
-    padded = sql.call("list_resize", sql.call("flatten", least), sql.number(2 * NEAREST), sql.null())
+    padded = sql.call(
+        "list_resize", sql.call("flatten", least), sql.number(2 * NEAREST), sql.null()
+    )
     sums = [sql.call("sum", value) for value in (nearer, tied)]
-    told = sql.call("list_concat", sql.array([question, person, *sums], "DOUBLE"), sql.cast(padded, "DOUBLE[]"))
+    told = sql.call(
+        "list_concat", sql.array([question, person, *sums], "DOUBLE"), sql.cast(padded, "DOUBLE[]")
+    )
     grouped = sql.query(
         [sql.named(told, "_pp_found")], each, group=[question.copy(), person.copy()]
     )

@@ -79,7 +79,9 @@ def _inferred(rows: Rows, place: int, name: str, is_number: bool) -> dict[str, A
     target = rows.x[:, place]
     present = np.isfinite(target)
     if present.sum() < FEWEST:
-        return row(INFERENCE, method, f"not asked: fewer than {FEWEST} people have a value", column=name)
+        return row(
+            INFERENCE, method, f"not asked: fewer than {FEWEST} people have a value", column=name
+        )
     if not is_number and len(np.unique(target)) > guessing.MOST_LEVELS:
         why = f"not asked: it has more than {guessing.MOST_LEVELS} levels, which makes it a name and no category"
         return row(INFERENCE, method, why, column=name)
@@ -116,7 +118,10 @@ def _of_control(rows: Rows, place: int, is_number: bool, spread: float) -> tuple
     if not there.any():
         return None, ""
     found = hits(truth[there], guess[there], is_number=is_number, spread=spread)
-    return found, f"; of people not in the release {share(float(found.mean()))}, by what it tells of anybody"
+    return (
+        found,
+        f"; of people not in the release {share(float(found.mean()))}, by what it tells of anybody",
+    )
 
 
 def order(spec: AttackSpec, told: ValueTold) -> list[dict[str, Any]]:
@@ -131,7 +136,9 @@ def _ordered(rows: Rows, place: int, name: str, is_number: bool) -> dict[str, An
         return row(ORDER, method, "not asked: categories have no ranks", column=name)
     present = np.isfinite(rows.x[:, place])
     if present.sum() < FEWEST:
-        return row(ORDER, method, f"not asked: fewer than {FEWEST} people have a value", column=name)
+        return row(
+            ORDER, method, f"not asked: fewer than {FEWEST} people have a value", column=name
+        )
     value, position = rows.x[present, place], rows.position[present]
     groups: list[tuple[str, Array | None]] = [("all", None)]
     groups += [

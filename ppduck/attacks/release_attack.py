@@ -1,10 +1,10 @@
 """release_attack(): a release attacked as an intruder would, beside what is so without it.
 
-What the Article 29 Working Party (2014) asks of a release: whether people can be singled out, linked, or their values
-inferred; and whether membership shows, reads can be averaged, sums differenced, or the order of rows tells. Each attack
-is tried with the release, without what it adds (baseline), and with people who are not in it (control), after Giomi,
-Boenisch, Wehmeyer & Tasnádi (2023): what succeeds with these too is true of anybody, and no leak. Gain is success less
-the larger of both, with a 95 % range (Newcombe 1998).
+What Opinion 05/2014 of the Article 29 Working Party asks of a release: whether people can be singled out, linked, or
+their values inferred; and whether membership shows, reads can be averaged, sums differenced, or the order of rows
+tells. Each attack is tried with the release, without what it adds (baseline), and with people who are not in it
+(control), after Giomi, Boenisch, Wehmeyer & Tasnádi (2023): what succeeds with these too is true of anybody, and no
+leak. Gain is success less the larger of both, with a 95 % range (Newcombe 1998).
 
 People are drawn by the least hashes of their keys and sought among all records, which are read through in batches.
 """
@@ -73,7 +73,9 @@ class ReleaseAttackCall(ReleaseCall):
         "a table, a view or a SELECT of people who are not in the release, with known and conf",
         None,
     )
-    attacks: Sequence[str] | None = parameter(_attacks, f"which attacks to try: {_NAMED}; by default all", None)
+    attacks: Sequence[str] | None = parameter(
+        _attacks, f"which attacks to try: {_NAMED}; by default all", None
+    )
     sample: int | None = parameter(
         arguments.whole(100, MOST_SAMPLE), f"how many people to attack; by default {SAMPLE}", None
     )
@@ -136,11 +138,21 @@ def _asked(
     if attack == DIFFERENCING:
         _differencing.difference(sides, statement)
         own = _differencing.difference_spec(sides, spec)
-        return _differencing.SOLVE, own, {"sums": sql.column("_pp_sums")}, sql.table(_differencing.STEP)
+        return (
+            _differencing.SOLVE,
+            own,
+            {"sums": sql.column("_pp_sums")},
+            sql.table(_differencing.STEP),
+        )
     if attack == AVERAGING:
         fields = ("names", "r2_one", "r2_mean", "changed", "rows")
         if not _averaging.can_average(sides):
-            return _averaging.SOLVE, spec, {field: sql.null() for field in fields}, sql.table(CONTROL_PEOPLE)
+            return (
+                _averaging.SOLVE,
+                spec,
+                {field: sql.null() for field in fields},
+                sql.table(CONTROL_PEOPLE),
+            )
         _averaging.average(sides, statement)
         told = {field: sql.column(f"_pp_{field}") for field in fields}
         return _averaging.SOLVE, spec, told, sql.table(_averaging.STEP)
@@ -154,7 +166,11 @@ def _asked(
     told["found"] = sql.null()
     if statement.has(SEARCHED):
         told["found"], rows = sql.column(f"{SEARCHED}_told"), rows.cross(sql.table(SEARCHED))
-    by = _record_attacks.SOLVE_LINKABILITY if attack == LINKABILITY else _record_attacks.SOLVE_MEMBERSHIP
+    by = (
+        _record_attacks.SOLVE_LINKABILITY
+        if attack == LINKABILITY
+        else _record_attacks.SOLVE_MEMBERSHIP
+    )
     return by, spec, told, rows
 
 
@@ -164,10 +180,10 @@ FUNCTION = register(
         ReleaseAttackCall,
         plan,
         "A release attacked as an intruder would, each attack beside a baseline and a control.",
-        "Article 29 Working Party 2014; Giomi, Boenisch, Wehmeyer & Tasnádi 2023; Newcombe 1998",
+        "Opinion 05/2014 of the Article 29 Working Party; Giomi, Boenisch, Wehmeyer & Tasnádi 2023; Newcombe 1998",
         kind=Kind.MEASURE,
         results=RESULTS,
-        example="FROM release_attack('customers', 'released', conf=['x1','x2'], key='id', attacks=['singling_out','order'])",
+        example="FROM release_attack('customers', 'released', conf=['x1'], key='id', attacks=['singling_out','order'])",
         udfs=(
             *_search.UDFS,
             *_record_attacks.UDFS,

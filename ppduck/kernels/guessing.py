@@ -23,7 +23,9 @@ FOLDS = 5
 WITHIN = 0.1  # how far a guess of a number may miss, in sd of the column
 MOST_LEVELS = 100  # of a category that is guessed, or that tells as one
 _TREES, _LEAVES, _LEAST = 60, 15, 20
-_FEWEST = 50  # rows that a line or trees are fitted to; with fewer, the mean or the commonest is guessed
+_FEWEST = (
+    50  # rows that a line or trees are fitted to; with fewer, the mean or the commonest is guessed
+)
 
 Bools = npt.NDArray[np.bool_]
 
@@ -32,11 +34,19 @@ class Inputs:
     """Columns that a model reads: numbers, in which NaN is a value that is missing, and categories by their codes."""
 
     def __init__(self, numbers: Array, categories: Array) -> None:
-        kept = [column for column in np.where(np.isfinite(numbers), numbers, np.nan).T if _varies(column)]
+        kept = [
+            column
+            for column in np.where(np.isfinite(numbers), numbers, np.nan).T
+            if _varies(column)
+        ]
         self.numbers = np.column_stack(kept) if kept else np.empty((len(numbers), 0))
         # Categories with very many levels are names, which tell nothing of others.
         coded = [_coded(column) for column in categories.T]
-        own = [column for column in coded if 0 < column.max() < MOST_LEVELS] if len(categories) else []
+        own = (
+            [column for column in coded if 0 < column.max() < MOST_LEVELS]
+            if len(categories)
+            else []
+        )
         self.codes = np.column_stack(own) if own else np.empty((len(numbers), 0))
 
     @cached_property
@@ -46,14 +56,16 @@ class Inputs:
 
     @property
     def are_categories(self) -> Bools:
-        return np.arange(self.columns.shape[1]) >= self.numbers.shape[1]
+        return np.asarray(np.arange(self.columns.shape[1]) >= self.numbers.shape[1])
 
     def line(self) -> Array:
         """A design of a constant, standardised numbers and indicators of levels."""
         parts = [np.ones((len(self.numbers), 1))]
         for column in self.numbers.T:
             known = np.isfinite(column)
-            centre, spread = (float(f(column[known])) if known.any() else 0.0 for f in (np.mean, np.std))
+            centre, spread = (
+                float(f(column[known])) if known.any() else 0.0 for f in (np.mean, np.std)
+            )
             parts.append(np.where(known, (column - centre) / (spread or 1.0), 0.0)[:, None])
             if not known.all():
                 parts.append((~known).astype(float)[:, None])
@@ -161,8 +173,9 @@ def chosen(outcomes: Sequence[Array]) -> Array:
 def hits(target: Array, guessed: Array, *, is_number: bool, spread: float) -> Array:
     """1 where a guess is right: of a number, within a tenth of its sd."""
     if is_number:
-        return (np.abs(target - guessed) <= WITHIN * spread + 1e-12 * spread).astype(float)
-    return (target == guessed).astype(float)
+        near = np.abs(target - guessed) <= (WITHIN + 1e-12) * spread
+        return np.asarray(near, dtype=float)
+    return np.asarray(target == guessed, dtype=float)
 
 
 def explained(target: Array, guessed: Array) -> float:

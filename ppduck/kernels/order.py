@@ -7,6 +7,7 @@ Of people drawn at random, place and rank are shares of those drawn, which miss 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ppduck.values import Array
 
@@ -21,7 +22,8 @@ def ranks(values: Array, groups: Array | None = None) -> Array:
     for mine in _parts(len(values), groups):
         own = values[mine]
         ordered = np.sort(own)
-        below, upto = (np.searchsorted(ordered, own, side=side) for side in ("left", "right"))
+        below = np.searchsorted(ordered, own, side="left")
+        upto = np.searchsorted(ordered, own, side="right")
         result[mine] = (below + upto) / (2 * len(own))
     return result
 
@@ -40,7 +42,7 @@ def chance(truth: Array, guess: Array) -> float:
     return float(near.mean() / max(len(guess), 1))
 
 
-def _parts(n: int, groups: Array | None) -> list[Array]:
+def _parts(n: int, groups: Array | None) -> list[npt.NDArray[np.intp]]:
     if groups is None:
         return [np.arange(n)]
     _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)

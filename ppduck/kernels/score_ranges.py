@@ -11,6 +11,7 @@ from __future__ import annotations
 from math import atanh, sqrt, tanh
 
 import numpy as np
+import numpy.typing as npt
 
 from ppduck.values import Array
 
@@ -74,7 +75,7 @@ def of_r2(r2: float, n: float) -> Range:
     return tanh(max(middle - half, 0.0)) ** 2, tanh(middle + half) ** 2
 
 
-def halves(n: int) -> tuple[Array, Array]:
+def halves(n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Every other place, and the rest: what is chosen by one half is judged by the other."""
     places = np.arange(n)
     return places[::2], places[1::2]

@@ -18,7 +18,9 @@ from ppduck.kernels.threads import one_thread
 from ppduck.values import Array
 
 APART = 8.0  # where a number that is NULL stands, in sd: near its like, far from most others
-KEPT = 1e6  # what a column adds that everybody's record has kept: one that differs there is another's
+KEPT = (
+    1e6  # what a column adds that everybody's record has kept: one that differs there is another's
+)
 TIE = 1e-9  # distances tie within this share, squared and in units of sd
 _FAR = 1e6  # sd, at which numbers end
 _TILE = 512  # seekers that are compared with a batch at once
@@ -74,9 +76,7 @@ class Space:
             return self
         own = values > NO_VARIANCE * values[-1]
         turn = vectors[:, own] / np.sqrt(values[own])
-        return Space(
-            self.numbers, self.categories, self.centre, self.scale, self.weights, turn
-        )
+        return Space(self.numbers, self.categories, self.centre, self.scale, self.weights, turn)
 
     def coordinates(self, rows: Array) -> tuple[Array, Array]:
         """(numbers, codes of categories) of some rows."""
@@ -95,7 +95,6 @@ class Space:
     @property
     def empty(self) -> bool:
         return not len(self.numbers) and not len(self.categories)
-
 
     def squared(self, one: tuple[Array, Array], other: tuple[Array, Array]) -> Array:
         """Distances of rows that stand at the same place."""

@@ -44,7 +44,9 @@ def test_all_that_a_row_shows_is_read(people: duckdb.DuckDBPyConnection, attack:
 
 def test_types_that_differ_are_refused(people: duckdb.DuckDBPyConnection, attack: Attack) -> None:
     people.execute("CREATE TABLE r AS SELECT * REPLACE ('y' || age AS age) FROM t")
-    with pytest.raises(duckdb.InvalidInputException, match=r'known names column "age", which is of type INTEGER in "t"'):
+    with pytest.raises(
+        duckdb.InvalidInputException, match=r'known names column "age", which is of type INTEGER in "t"'
+    ):
         attack("r", "order", ", known=['age']")
     people.execute("CREATE TABLE c AS SELECT * REPLACE ('y' || age AS age) FROM others")
     with pytest.raises(duckdb.InvalidInputException, match=r'column "age" is of type VARCHAR in control'):

@@ -20,7 +20,7 @@ def small(con: duckdb.DuckDBPyConnection, group: str) -> float:
 
 def test_a_copy_gives_away_who_is_alone_or_two(people: duckdb.DuckDBPyConnection, attack: Attack) -> None:
     [row] = attack("t", "differencing", KNOWN)
-    assert row["success"] == pytest.approx(small(people, "age, zip, segment"))
+    assert row["success"] == pytest.approx(small(people, "age, zip, segment"), abs=1e-4)
     assert row["lower"] > 0.4
     assert "by age x zip x segment" in row["says"]
     assert row["rows"] == ROWS
@@ -32,12 +32,10 @@ def test_sums_that_are_kept_by_group_give_its_members_away(people: duckdb.DuckDB
         "CREATE TABLE r AS SELECT * REPLACE (avg(income) OVER (PARTITION BY age, zip, segment) AS income) FROM t"
     )
     [row] = attack("r", "differencing", KNOWN)
-    assert row["success"] == pytest.approx(small(people, "age, zip, segment"))
+    assert row["success"] == pytest.approx(small(people, "age, zip, segment"), abs=1e-4)
 
 
-def test_a_mask_that_keeps_the_sum_of_all_gives_nothing_away(
-    people: duckdb.DuckDBPyConnection, attack: Attack
-) -> None:
+def test_a_mask_that_keeps_the_sum_of_all_gives_nothing_away(people: duckdb.DuckDBPyConnection, attack: Attack) -> None:
     people.execute("CREATE TABLE r AS FROM egadp_mask('t', conf=['income'], key='id')")
     [row] = attack("r", "differencing", KNOWN)
     assert row["success"] < 0.001

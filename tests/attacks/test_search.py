@@ -91,5 +91,7 @@ def test_a_search_that_was_forgotten_is_an_error(monkeypatch: pytest.MonkeyPatch
 
 def test_columns_that_were_kept_are_noticed() -> None:
     x, y = sides()
-    made = Search(spec(["linkability"]), People(x=x.reshape(-1), y=y.reshape(-1), shown=None, position=None, control=None))
+    made = Search(
+        spec(["linkability"]), People(x=x.reshape(-1), y=y.reshape(-1), shown=None, position=None, control=None)
+    )
     assert made.kept.tolist() == [True, True, False]

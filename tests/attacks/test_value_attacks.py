@@ -17,7 +17,9 @@ pytestmark = pytest.mark.core
 def test_rows_that_were_sorted_tell(
     people: duckdb.DuckDBPyConnection, attack: Attack, order: str, success: float
 ) -> None:
-    people.execute(f"CREATE TABLE r AS SELECT * REPLACE (0.0 AS income) FROM t ORDER BY {order.replace('income', 't.income')}")
+    people.execute(
+        f"CREATE TABLE r AS SELECT * REPLACE (0.0 AS income) FROM t ORDER BY {order.replace('income', 't.income')}"
+    )
     [row] = attack("r", "order")
     assert row["success"] == pytest.approx(success, abs=0.05)
     assert row["baseline"] == pytest.approx(0.0975, abs=0.01)
@@ -29,9 +31,7 @@ def test_a_view_has_the_order_that_it_is_read_in(people: duckdb.DuckDBPyConnecti
     assert row["success"] > 0.9
 
 
-def test_categories_have_no_ranks_and_names_are_not_guessed(
-    people: duckdb.DuckDBPyConnection, attack: Attack
-) -> None:
+def test_categories_have_no_ranks_and_names_are_not_guessed(people: duckdb.DuckDBPyConnection, attack: Attack) -> None:
     people.execute("ALTER TABLE t ADD COLUMN name VARCHAR")
     people.execute("UPDATE t SET name = 'n' || id")
     found = {row["attack"]: row for row in attack("t", "inference','order", conf="['name']")}

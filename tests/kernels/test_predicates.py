@@ -20,7 +20,7 @@ def table(n: int) -> np.ndarray:
 
 def test_matches_are_counted_as_the_windows_say() -> None:
     rows = table(2000)
-    records = rows[:300] + [0.01, 0, 3]
+    records = rows[:300] + np.array([0.01, 0, 3])
     predicates = Predicates(Space.of(rows, IS_NUMBER, np.ones(3, dtype=bool)), records)
     sd = rows.std(axis=0)
     within = [np.abs(rows[:, j] - records[:, None, j]) <= WINDOW * sd[j] for j in (0, 2)]
