@@ -1,9 +1,9 @@
 """People who seek their records among all, a batch of records at a time.
 
 A distance is |a - b|² over numbers in units of their sd, or turned as Mahalanobis' distance wants them, plus 1 for each
-category that differs. Columns that the release has kept outweigh all: an intruder is told, or sees, which they are,
-and seeks among the records that agree in them. Each seeker has a limit beyond which no record matters; pairs within it are found in single
-precision, with room for its rounding, and measured in double precision.
+category that differs. Columns that the release has kept outweigh all: an intruder is told, or sees, which they are, and
+seeks among the records that agree in them. Each seeker has a limit beyond which no record matters; pairs within it are
+found by their place along one number or in single precision, with room for rounding, and measured in double precision.
 """
 
 from __future__ import annotations
