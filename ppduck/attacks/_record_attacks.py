@@ -48,17 +48,22 @@ class BoxTold:
 
 
 def singling_out(spec: AttackSpec, told: BoxTold) -> list[dict[str, Any]]:
-    """Predicates that match exactly one person: of released records, and of records with another's conf."""
+    """Predicates that match exactly one person, their own: of released records, and of records with another's conf."""
     made = search_of(told.token)
-    own, other = (once for once in _once(told.found, made.size))
+    assert made.predicates is not None
+    person = made.predicates.hold(np.vstack([made.x[: made.size]] * 2)).reshape(2, -1)
+    own, other = (
+        once * mine for once, mine in zip(_once(told.found, made.size), person, strict=True)
+    )
     control = None
     among = ""
     if made.control is not None:
         control = _once(told.control, made.size)[0]
         among = f", and {share(float(control.mean()))} exactly one person of the control"
     says = (
-        f"of {made.size:,} released records {share(float(own.mean()))}, numbers within {WINDOW} sd, match exactly one "
-        f"of {told.pairs:,} people, and {share(float(other.mean()))} with the conf values of a record like them{among}"
+        f"of {made.size:,} released records {share(float(own.mean()))}, numbers within {WINDOW} sd, match their own "
+        f"person and no other of {told.pairs:,}, and {share(float(other.mean()))} with the conf values of a record "
+        f"like them{among}"
     )
     # Of the control as of the original, the predicates are the same.
     larger = control is not None and control.mean() > other.mean()

@@ -14,6 +14,7 @@ from ppduck.libraries import spatial
 from ppduck.values import Array
 
 WINDOW = 0.05  # half the width of a window, in sd of the original column
+_BORDER = 1 + 1e-9  # of a window, with room for rounding
 
 
 class Predicates:
@@ -21,7 +22,8 @@ class Predicates:
 
     def __init__(self, space: Space, records: Array) -> None:
         self._space = space
-        self._tree = spatial.cKDTree(self._scaled(records))
+        self._records = self._scaled(records)
+        self._tree = spatial.cKDTree(self._records)
         self.size = len(records)
 
     def _scaled(self, rows: Array) -> Array:
@@ -29,10 +31,14 @@ class Predicates:
         # Codes are whole numbers: twice as far, those that differ are outside of any box.
         return np.column_stack([numbers / WINDOW, codes * 2])
 
+    def hold(self, rows: Array) -> npt.NDArray[np.bool_]:
+        """Whether each predicate matches the row at its place."""
+        apart = np.abs(self._scaled(rows) - self._records)
+        return np.asarray((apart <= _BORDER).all(axis=1))
+
     def matches(self, rows: Array) -> npt.NDArray[np.int64]:
         """How many of these rows meet each predicate."""
-        # Room for the rounding of a window's border.
-        found = self._tree.query_ball_point(self._scaled(rows), 1 + 1e-9, p=np.inf)
+        found = self._tree.query_ball_point(self._scaled(rows), _BORDER, p=np.inf)
         every = [np.asarray(each, dtype=np.intp) for each in found if each]
         if not every:
             return np.zeros(self.size, dtype=np.int64)

@@ -29,6 +29,8 @@ def test_matches_are_counted_as_the_windows_say() -> None:
     halves = predicates.matches(rows[:900]) + predicates.matches(rows[900:])
     assert (halves == expected).all()
     assert expected.max() > 1
+    own = within[0] & within[1] & (rows[:, 1] == records[:, None, 1])
+    assert (predicates.hold(rows[:300]) == own[np.arange(300), np.arange(300)]).all()
 
 
 def test_nothing_matches_where_there_is_nobody() -> None:
