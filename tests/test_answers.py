@@ -57,6 +57,7 @@ SEEN = {
     "record_linkage": ("method", "linked", "linked_share", "chance_share"),
     "interval_disclosure": ("column_name", "kind", "share", "direction"),
     "averaging_attack": ("column_name", "passed", "gain"),
+    "release_attack": ("attack", "method", "success", "says"),
     "information_loss": ("component", "value", "direction"),
     "protection_score": ("measure", "value", "direction"),
     "equivalence_test": ("test", "passed", "estimate"),

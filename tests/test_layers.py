@@ -29,6 +29,7 @@ LAYERS = [
     ("estimators",),
     ("association", "disclosure", "anonymity"),
     ("measures",),
+    ("attacks",),
     ("gate", "guide"),
     ("extension",),
     ("__init__",),

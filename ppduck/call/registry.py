@@ -124,6 +124,7 @@ ROOMS = (
     "ppduck.disclosure",
     "ppduck.anonymity",
     "ppduck.measures",
+    "ppduck.attacks",
     "ppduck.gate",
     "ppduck.guide",
 )

@@ -9,7 +9,7 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-from ppduck.libraries import linalg
+from ppduck.libraries import ensemble, linalg
 
 # The limit is the process's: two that set it at a time would each restore what the other has set.
 _turn = threading.RLock()
@@ -19,6 +19,19 @@ _turn = threading.RLock()
 def _controller() -> ThreadpoolController:
     linalg.load()  # scipy brings a BLAS of its own, which would keep its threads if it came later
     return ThreadpoolController()
+
+
+@cache
+def _of_trees() -> ThreadpoolController:
+    ensemble.load()  # brings OpenMP
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_thread_for_trees() -> Iterator[None]:
+    """The same of scikit-learn's trees, which are small here: threads that wait take ten times as long."""
+    with _turn, _of_trees().limit(limits=1, user_api="openmp"):
+        yield
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ppduck.kernels import share_ranges
+from ppduck.kernels import score_ranges
 from ppduck.kernels.differencing import Solved, agreeing, solved
 from ppduck.measures._number_sums import MOST_ALONE, NumbersSpec, NumbersTold
 from ppduck.measures._told_together import NO_RANGE, nothing, plural, row
@@ -37,7 +37,7 @@ def attack(spec: NumbersSpec, told: NumbersTold, j: int, open_: list[int]) -> di
             f"{k} rows are in one release only, more than the {MOST_ALONE} that are solved for; {equations} exact "
             "sums tell few of them, if any"
         )
-        return row(ATTACK, name, (0.0, 0.0), share_ranges.difference(0.0, 0.0, k), k, says)
+        return row(ATTACK, name, (0.0, 0.0), score_ranges.of_shares(0.0, 0.0, k), k, says)
     rows = told.alone.reshape(-1, len(spec.features) + 3 * len(spec.columns))
     unknown = _Unknown(spec, told, j, open_, rows)
     found = unknown.solved()
@@ -118,7 +118,7 @@ class _Unknown:
             f"{self._equations}{self._left(found)}{self._off(values, right, there)}"
         )
         n = int(there.sum())
-        ends = share_ranges.difference(success, baseline, n, both)
+        ends = score_ranges.of_shares(success, baseline, n, both)
         return row(ATTACK, self.name, (success, baseline), ends, n, says)
 
     @property
@@ -141,5 +141,5 @@ class _Unknown:
         return f"; {plural(int(wrong.sum()), 'other')} off by {off:.2g} standard deviations"
 
     def _row(self, success: float, baseline: float, both: float, says: str) -> dict[str, Any]:
-        ends = share_ranges.difference(success, baseline, self.k, both)
+        ends = score_ranges.of_shares(success, baseline, self.k, both)
         return row(ATTACK, self.name, (success, baseline), ends, self.k, says)

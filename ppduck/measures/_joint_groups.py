@@ -17,7 +17,7 @@ from sqlglot import exp
 from ppduck.call.spec import Spec
 from ppduck.call.udf import rows_type, told_udf
 from ppduck.frozen import frozen
-from ppduck.kernels import share_ranges
+from ppduck.kernels import score_ranges
 from ppduck.measures._told_together import RESULTS, nothing, plural, row
 from ppduck.measures._two_releases import (
     BOTH,
@@ -66,7 +66,7 @@ def solve(spec: GroupsSpec, told: GroupsTold) -> list[dict[str, Any]]:
     few = float(np.sum((told.sizes * told.groups)[told.sizes < FEW]))
     baseline = float(np.max(told.few)) / n
     # Who is in few rows of one release is in few of both.
-    ends = share_ranges.difference(few / n, baseline, n, baseline)
+    ends = score_ranges.of_shares(few / n, baseline, n, baseline)
     order = np.argsort(told.sizes)
     reached = np.cumsum((told.sizes * told.groups)[order])
     median = int(told.sizes[order][np.searchsorted(reached, n / 2)])
@@ -96,7 +96,7 @@ def _of_category(name: str, told: GroupsTold, j: int, by_row: bool) -> Iterator[
     ):  # fmt: skip
         if attack == HOMOGENEITY and not by_row:
             continue
-        ends = share_ranges.difference(share, baseline, n, baseline)
+        ends = score_ranges.of_shares(share, baseline, n, baseline)
         yield row(attack, name, (share, baseline), ends, n, says)
 
 

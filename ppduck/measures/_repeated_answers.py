@@ -13,7 +13,7 @@ from ppduck.designs.design import Attribute, Levels
 from ppduck.errors import quoted
 from ppduck.frozen import frozen
 from ppduck.kernels import repeated_answers as repeated
-from ppduck.kernels import share_ranges
+from ppduck.kernels import score_ranges
 from ppduck.kernels.distortion import uniform
 from ppduck.measures._told_together import NO_RANGE, RESULTS, nothing, plural, row
 from ppduck.measures._two_releases import (
@@ -125,7 +125,7 @@ def _better(
 
     both, one, other = hits
     better = one if share(one) >= share(other) else other
-    ends = share_ranges.difference(share(both), share(better), n, share(both & better))
+    ends = score_ranges.of_shares(share(both), share(better), n, share(both & better))
     return row(attack, name, (share(both), share(better)), ends, n, says)
 
 
@@ -193,7 +193,7 @@ class _Answers:
 
     def _expected(self, guessers: list[_Guesser], together: str) -> list[dict[str, Any]]:
         success, *alone = (guesser.right_on_average for guesser in guessers)
-        ends = share_ranges.difference(success, max(alone), self.n, max(alone))
+        ends = score_ranges.of_shares(success, max(alone), self.n, max(alone))
         says = f"people whose value is guessed right on average, from both answers and from the better one{together}"
         name = self.spec.column
         return [

@@ -23,7 +23,7 @@ from ppduck.call.udf import rows_type, told_udf
 from ppduck.errors import PpduckError, quoted
 from ppduck.frozen import frozen
 from ppduck.kernels import linkage
-from ppduck.measures import _fellegi_sunter
+from ppduck.measures import fellegi_sunter
 from ppduck.pairs.columns import Compared, ComparedCall
 from ppduck.pairs.measure import measure
 from ppduck.pairs.moments import any_of
@@ -242,14 +242,14 @@ class Records:
     def _by_probability(
         self, x: Array, y: Array, before: npt.NDArray[np.intp], after: npt.NDArray[np.intp]
     ) -> Array:
-        if self.n > _fellegi_sunter.MAX_ROWS:
+        if self.n > fellegi_sunter.MAX_ROWS:
             raise self.spec.refuse(
-                f"the probabilistic method takes at most {_fellegi_sunter.MAX_ROWS:,} rows, and there are {self.n:,}; "
+                f"the probabilistic method takes at most {fellegi_sunter.MAX_ROWS:,} rows, and there are {self.n:,}; "
                 "compare a part of both tables, such as '(FROM t WHERE hash(id) % 10 = 0)', which links a larger "
                 "share than all rows would, as there are fewer to choose among."
             )
         try:
-            return _fellegi_sunter.linked(x, y, before, after)
+            return fellegi_sunter.linked(x, y, before, after)
         except PpduckError as error:
             raise self.spec.refuse(str(error)) from None
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Sequence
 
 from tests.benchmarks import assessment, categories, masks, nonlinear, perturbation, randomized_response
+from tests.benchmarks.attacks import attacks
 from tests.benchmarks.gate import gate
 from tests.benchmarks.large import large
 from tests.benchmarks.linearity import linearity
@@ -38,6 +39,7 @@ BENCHMARKS: dict[str, Callable[[Report, int], None]] = {
     "linkage": assessment.linkage,
     "measures": assessment.others,
     "gate": gate,
+    "attacks": attacks,
     "large": large,
 }
 

@@ -11,7 +11,7 @@ import numpy  # noqa: F401  the BLAS that is limited, and the other
 import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_info
 
-from ppduck.kernels.threads import one_thread
+from ppduck.kernels.threads import one_thread, one_thread_for_trees
 
 
 def blas_threads() -> list[int]:
@@ -45,7 +45,7 @@ def test_every_blas_that_kernels_use_is_limited_from_the_first_call_on() -> None
     program = """
 import ppduck
 from threadpoolctl import threadpool_info
-from ppduck.kernels.threads import one_thread
+from ppduck.kernels.threads import one_thread, one_thread_for_trees
 with one_thread():
     import scipy.linalg, scipy.optimize, scipy.stats
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
@@ -53,3 +53,9 @@ with one_thread():
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[0] in ("[1] True", "[1] False"), done.stdout  # False: one library serves both
+
+
+def test_trees_have_one_thread_too() -> None:
+    with one_thread_for_trees():
+        threads = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"]
+        assert set(threads) == {1}

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ppduck.errors import PpduckError
-from ppduck.measures import _fellegi_sunter
-from ppduck.measures._fellegi_sunter import linked
+from ppduck.measures import fellegi_sunter
+from ppduck.measures.fellegi_sunter import linked
 
 N = 150
 
@@ -21,7 +21,7 @@ N = 150
 @pytest.fixture
 def splink(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("splink")
-    monkeypatch.setattr(_fellegi_sunter, "SPLINK_ROUNDS", (8,))  # each takes a while, and others follow
+    monkeypatch.setattr(fellegi_sunter, "SPLINK_ROUNDS", (8,))  # each takes a while, and others follow
 
 
 def numbers(seed: int, n: int = N, columns: int = 3) -> np.ndarray:
@@ -102,7 +102,7 @@ def test_rounds_that_know_of_one_original_each_link_more_where_columns_correlate
     x[:, 1:3] = x[:, :1] + 0.05 * x[:, 1:3]
     y = noisy(x, 0.02)
     found = of_numbers(x, y).mean()
-    monkeypatch.setattr(_fellegi_sunter, "ROUNDS", 0)
+    monkeypatch.setattr(fellegi_sunter, "ROUNDS", 0)
     assert found > 1.2 * of_numbers(x, y).mean()
 
 
@@ -117,12 +117,12 @@ def test_categories_alone_split_the_credit_among_a_cell() -> None:
 @pytest.mark.usefixtures("splink")
 def test_splink_recovers_the_agreement_of_matches(monkeypatch: pytest.MonkeyPatch) -> None:
     """A code kept with probability 1 - s or drawn anew among 20 agrees with probability 1 - 19 s/20."""
-    monkeypatch.setattr(_fellegi_sunter, "SPLINK_ROUNDS", (25,))
+    monkeypatch.setattr(fellegi_sunter, "SPLINK_ROUNDS", (25,))
     codes = np.random.default_rng(9).integers(0, 20, (400, 4))
     shares = np.array([0.05, 0.2, 0.4, 0.6])
     masked = flipped(codes, shares, 20)  # type: ignore[arg-type]
-    columns = [_fellegi_sunter._coded(x, y) for x, y in zip(codes.T, masked.T, strict=True)]
-    m = _fellegi_sunter._independent_pairs(columns, np.column_stack([column.masked for column in columns]))
+    columns = [fellegi_sunter._coded(x, y) for x, y in zip(codes.T, masked.T, strict=True)]
+    m = fellegi_sunter._independent_pairs(columns, np.column_stack([column.masked for column in columns]))
     np.testing.assert_allclose([part[0] for part in m], 1 - 19 / 20 * shares, atol=0.1)
     np.testing.assert_allclose([column.u[0] for column in columns], 0.05, atol=0.01)
 
@@ -138,8 +138,8 @@ def test_categories_add_to_numbers() -> None:
 
 @pytest.mark.usefixtures("splink")
 def test_the_order_of_records_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_fellegi_sunter, "SPLINK_PAIRS", N * 50)
-    monkeypatch.setattr(_fellegi_sunter, "PAIRS", N * 100)
+    monkeypatch.setattr(fellegi_sunter, "SPLINK_PAIRS", N * 50)
+    monkeypatch.setattr(fellegi_sunter, "PAIRS", N * 100)
     x, codes = numbers(11), np.random.default_rng(11).integers(0, 3, (N, 1))
     y, masked = noisy(x, 0.02), flipped(codes, 0.2, 3)
     order = np.random.default_rng(12).permutation(N)
@@ -175,8 +175,8 @@ def test_few_records(n: int) -> None:
 
 @pytest.mark.usefixtures("splink")
 def test_levels_that_a_sample_lacks_are_not_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_fellegi_sunter, "SPLINK_PAIRS", N)
-    monkeypatch.setattr(_fellegi_sunter, "PAIRS", N)
+    monkeypatch.setattr(fellegi_sunter, "SPLINK_PAIRS", N)
+    monkeypatch.setattr(fellegi_sunter, "PAIRS", N)
     x = numbers(19)
     np.testing.assert_array_equal(of_numbers(x, x) > 0, True)
 
@@ -222,7 +222,7 @@ def test_where_splink_gives_up_the_later_rounds_find_m(splink: None, monkeypatch
         tried.append(1)
         raise ValueError("m_probability value 0.0 is below the minimum allowed value")
 
-    monkeypatch.setattr(_fellegi_sunter, "SPLINK_ROUNDS", (8, 2))
+    monkeypatch.setattr(fellegi_sunter, "SPLINK_ROUNDS", (8, 2))
     monkeypatch.setattr(LinkerTraining, "estimate_parameters_using_expectation_maximisation", gives_up)
     assert linked(values, masked, nothing, nothing).mean() == pytest.approx(expected, abs=0.1)
     assert len(tried) == 2

@@ -248,7 +248,7 @@ def test_what_would_take_hours_is_refused(
 def test_many_rows_are_too_many_for_the_probabilistic_method(
     con: duckdb.DuckDBPyConnection, table: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ppduck.measures._fellegi_sunter.MAX_ROWS", 1999)
+    monkeypatch.setattr("ppduck.measures.fellegi_sunter.MAX_ROWS", 1999)
     with pytest.raises(
         duckdb.InvalidInputException,
         match=r'record_linkage on "t": the probabilistic method takes at most 1,999 rows, and there are 2,000',
