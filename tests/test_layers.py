@@ -69,7 +69,6 @@ TESTED_ELSEWHERE = {
     "compare/releases.py": "compare/test_compare.py",
     "compare/report.py": "compare/test_compare.py",
     "compare/scoring.py": "compare/test_compare.py",
-    "dbt/answers.py": "dbt/test_plugin.py",
     # a program, which is tried as one
     "shell/command.py": "test_shell.py",
     "shell/dots.py": "test_shell.py",

@@ -342,3 +342,18 @@ def _known(feature: Feature, levels: dict[str, list[str]]) -> Feature:
     value = sql.cast(sql.column(feature.column), "VARCHAR")
     known = exp.In(this=value, expressions=[sql.text(level) for level in levels[feature.column]])
     return replace(feature, value=sql.cases((known, feature.value)))
+
+
+def same_value(before: Column, after: Column, place: int) -> sql.Expr:
+    """Whether an other column of a pair is what the original has under that name."""
+    values = [sql.column(f"_pp_was{place}"), sql.column(f"_pp_other{place}")]
+    numbers = before.is_numeric and after.is_numeric
+    if before.type != after.type or before.type == "INTERVAL":
+        # 1 and 1.0 are one number and two texts; a month and 30 days are one interval and two texts.
+        values = [sql.cast(value, "DOUBLE" if numbers else "VARCHAR") for value in values]
+    same = exp.NullSafeEQ(this=values[0], expression=values[1])
+    if numbers and {before.type, after.type} & {"DOUBLE", "FLOAT"}:
+        # 0 and -0 are equal, and tell a secret bit.
+        signs = [sql.call("signbit", sql.double(value.copy())) for value in values]
+        return same & exp.NullSafeEQ(this=signs[0], expression=signs[1])
+    return same

@@ -13,14 +13,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from sqlglot import exp
 
 from ppduck.call.registry import Result
 from ppduck.call.roles import Feature, numeric
 from ppduck.call.udf import Udf
 from ppduck.catalogue.source import Column, Source
 from ppduck.frozen import frozen
-from ppduck.pairs.columns import Compared
+from ppduck.pairs.columns import Compared, same_value
 from ppduck.pairs.one_to_one import (
     CHECK,
     KEY_LOOK,
@@ -221,7 +220,7 @@ class Pairs:
     def _same(self) -> list[sql.Expr]:
         """Whether each other column is as it was, of those that the original has too."""
         return [
-            sql.named(_same_value(before, after, i), f"_pp_same{i}")
+            sql.named(same_value(before, after, i), f"_pp_same{i}")
             for i, (before, after) in enumerate(self.columns.others)
             if before is not None
         ]
@@ -377,20 +376,6 @@ def _number(column: Column) -> sql.Expr:
 def _text(column: Column) -> sql.Expr:
     name = sql.column(column.name)
     return name if column.type == "VARCHAR" else sql.cast(name, "VARCHAR")
-
-
-def _same_value(before: Column, after: Column, place: int) -> sql.Expr:
-    values = [sql.column(f"_pp_was{place}"), sql.column(f"_pp_other{place}")]
-    numbers = before.is_numeric and after.is_numeric
-    if before.type != after.type or before.type == "INTERVAL":
-        # 1 and 1.0 are one number and two texts; a month and 30 days are one interval and two texts.
-        values = [sql.cast(value, "DOUBLE" if numbers else "VARCHAR") for value in values]
-    same = exp.NullSafeEQ(this=values[0], expression=values[1])
-    if numbers and {before.type, after.type} & {"DOUBLE", "FLOAT"}:
-        # 0 and -0 are equal, and tell a secret bit.
-        signs = [sql.call("signbit", sql.double(value.copy())) for value in values]
-        return same & exp.NullSafeEQ(this=signs[0], expression=signs[1])
-    return same
 
 
 def _inputs(features: Iterable[Feature], kind: str, first: int) -> list[sql.Expr]:
