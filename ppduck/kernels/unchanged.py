@@ -13,7 +13,9 @@ originals and N_y masked values there, of which ``met`` of all N_x·N_y are equa
 
 Counts are held to what a Poisson law of max(E₁, E₂) exceeds once in ten thousand times. The largest and the smallest
 hundredth are zones, which are judged by themselves as well. Of a column of few values, whose zones hold no ten of them
-each, all rows are one zone, and a hundredth of them may agree beyond chance: open columns tell so much. Masked values
+each, all rows are one zone, and a hundredth of them may agree beyond chance: open columns tell so much. They tell more
+of whole numbers that lean on them, but then of their neighbours too: half of the pairs that differ by one are expected
+to be equal, x - y being about as often 0 as 1 or -1, if these are more than chance makes. Masked values
 with more than three decimals that are no values of others have no chance to be exactly their original: there one is too
 many. Unless it is the least or the largest original, and no masked value is beyond these: masks that keep the range of
 a column give its ends to whom they would put beyond them, and that may be who has them.
@@ -112,17 +114,21 @@ def judged(
     zones: Zones | None,
     *,
     repeat: bool,
+    beside: float = 0.0,
     ends: tuple[bool, bool] = (False, False),
 ) -> Judgement:
-    """Of a column; zones are None where no value is equal and size explains those that are near, ``repeat`` says
-    whether masked values have few decimals, ``ends`` whether the least and the largest original are what they were, and
-    no masked value is beyond them.
+    """Of a column; zones are None where no value is equal and size explains those that are near.
+
+    ``repeat`` says whether masked values have few decimals, ``beside`` how many pairs differ by one, ``ends`` whether
+    the least and the largest original are what they were, and no masked value is beyond them.
     """
     most_same, expected, more = 0.0, 0.0, 0.0
     if zones is not None:
         own = zones.one if zones.few_values else zones
         more = ALLOWED_OF_FEW * float(zones.one.pairs[0]) if zones.few_values else 0.0
         expected = own.expected()
+        if zones.few_values:
+            expected = max(expected, beside / 2)
         most_same = most(expected + (own.unseen() if repeat else 0.0)) + more + sum(ends)
     most_near = most(max(whole.by_size + _slack(whole), expected)) + more + sum(ends)
     in_tails = []

@@ -49,7 +49,7 @@ SAMPLED = 10_000  # rows by whose quantiles zones are cut
 CUTS, ASKED = "_pp_cuts", "_pp_zones_asked"
 # What is counted of each number, in this order.
 AGREED, IN_ZONES = ("same", "near", "wide"), ("", "_low", "_high")
-ALL = ("rows", "repeat", "lowest", "highest")
+ALL = ("rows", "repeat", "beside", "lowest", "highest")
 COUNTED = (*ALL, *(f"{what}{zone}" for zone in IN_ZONES for what in AGREED))
 ZONE_FIGURES = ("zone", "pairs", "same", "originals", "masked", "values", "met")
 DECIMALS = 3
@@ -160,6 +160,7 @@ def _counts(j: int) -> dict[str, sql.Expr]:
     found = {
         "rows": sql.only(aggregates.rows(), _both(x, y)),
         "repeat": sql.only(aggregates.rows(), few),
+        "beside": sql.only(aggregates.rows(), apart.copy().eq(sql.number(1))),
     }
     for name, end in _ends(j).items():
         found[name] = sql.only(aggregates.rows(), x.eq(y) & end)
@@ -317,6 +318,7 @@ def _number(name: str, row: Array, zones: Array, pairs: int) -> dict[str, Any]:
         [low, high],
         parted,
         repeat=of["repeat"] > n / 2,
+        beside=of["beside"],
         ends=(of["lowest"] > 0, of["highest"] > 0),
     )
     expected = min(found.expected, n)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -69,10 +70,10 @@ def connected() -> duckdb.DuckDBPyConnection:
 def outcomes(
     con: duckdb.DuckDBPyConnection, kinds: Sequence[Kind], sizes: Sequence[int], draws: range
 ) -> Iterator[Outcome]:
-    for kind in kinds:
-        for n in sizes:
-            if n in (kind.sizes or sizes):
-                yield from (once(con, kind, n, draw) for draw in draws)
+    """Every kind and size in turn, so that a run that is cut short has seen them all."""
+    for draw in draws:
+        for kind in kinds:
+            yield from (once(con, kind, n, draw) for n in sizes if n in (kind.sizes or sizes))
 
 
 def upper(failed: int, draws: int) -> float:
@@ -111,6 +112,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="kinds of data, or leaks, whose name contains this")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--power", action="store_true", help="find leaks, in place of false alarms")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which no more false alarms are sought")
     asked = parser.parse_args()
     with connected() as con:
         if asked.power:
@@ -121,12 +123,14 @@ def main() -> None:
 
 
 def _false_alarms(con: duckdb.DuckDBPyConnection, asked: argparse.Namespace) -> None:
-    found = []
+    found, begun = [], time.monotonic()
     kinds = [kind for kind in KINDS if asked.only.lower() in kind.name.lower()]
     for outcome in outcomes(con, kinds, asked.sizes, range(asked.first, asked.first + asked.draws)):
         found.append(outcome)
         for rule, why in outcome.failed or ():
             print(f"{outcome.kind}, n={outcome.n}, draw={outcome.draw}, {outcome.mask}: {rule} of {why}", flush=True)
+        if time.monotonic() - begun > 60 * asked.minutes:
+            break
     for by in ("mask", "kind"):
         print("", *table(found, by), sep="\n")
     refused = Counter((each.kind, each.mask, each.n) for each in found if each.failed is None)

@@ -62,6 +62,21 @@ def test_each_column_is_looked_at_by_itself(t: duckdb.DuckDBPyConnection, ask: A
     assert (found["zeros"]["rows"], found["zeros"]["left_out"], found["zeros"]["share"]) == (0, 2000, None)
 
 
+@pytest.mark.parametrize(("kept", "passed"), [(0, True), (0.05, False)])
+def test_open_columns_may_tell_of_few_values(
+    con: duckdb.DuckDBPyConnection, ask: Ask, kept: float, passed: bool
+) -> None:
+    """Both sides lean on something that is public: they are equal more often than rows that are dealt out."""
+    rng = np.random.default_rng(8)
+    told, x, y = rng.normal(size=(3, 20_000)) * 3
+    x, y = (np.round(20 + 0.6 * told + 0.8 * own) for own in (x, y))
+    insert(con, "t", ["x"], x[:, None])
+    insert(con, "r", ["x"], np.where(rng.uniform(size=20_000) < kept, x, y)[:, None])
+    [row] = ask("SELECT * FROM unchanged_values('t', 'r', conf=['x'], key='id')")
+    assert row["excess"] > 0.01
+    assert row["passed"] is passed
+
+
 @pytest.mark.parametrize(
     ("also", "beyond", "passed"),
     [("false", 0, True), ("o.id = 17", 0, False), ("false", 2, False)],
