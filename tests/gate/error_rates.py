@@ -43,7 +43,8 @@ class Outcome:
 
 def once(con: duckdb.DuckDBPyConnection, kind: Kind, n: int, draw: int) -> Outcome:
     """Draws data, masks them, and asks."""
-    mask, turn = kind.masks[draw % len(kind.masks)], draw // len(kind.masks)
+    turn, place = divmod(draw + KINDS.index(kind), len(kind.masks))
+    mask = kind.masks[place]
     create(con, kind.draw(rng_of(kind.name, n, draw), n))
     try:
         release(con, kind, mask, draw)
