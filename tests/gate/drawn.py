@@ -27,6 +27,7 @@ class Kind:
     nonconf: tuple[str, ...]
     masks: tuple[str, ...]
     more: str = ""  # further arguments of the masks
+    strata: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()  # if it has not those of the others
 
 
@@ -64,7 +65,8 @@ def release(con: duckdb.DuckDBPyConnection, kind: Kind, mask: str, seed: int) ->
         made = f"rr_mask('original', p={{'{kind.conf[0]}': 0.4}}, key='id', seed={seed})"
     else:
         more = "" if mask in OF_VALUES and "round" in kind.more else kind.more
-        known = f"nonconf={names(kind.nonconf)}, {more}"
+        within = f"strata={names(kind.strata)}, " if kind.strata else ""
+        known = f"nonconf={names(kind.nonconf)}, {within}{more}"
         made = (
             f"{mask}_mask('original', conf={names(kind.conf)}, {MASKS[mask].format(known=known)}key='id', seed={seed})"
         )
@@ -172,7 +174,7 @@ KINDS = (
     Kind("whole, many values", _whole(2000), X, S, NUMBERS, "round=true, "),
     Kind("whole, few values", _whole(3), X, S, NUMBERS, "round=true, "),
     Kind("categories", _categories, X, ("s1", "c1", "c2"), NUMBERS),
-    Kind("strata", _categories, X, ("s1",), tuple(m for m in NUMBERS if m != "rank_swap"), "strata=['c2'], "),
+    Kind("strata", _categories, X, ("s1",), tuple(m for m in NUMBERS if m != "rank_swap"), strata=("c2",)),
     Kind("random key", _keyed, X, S, NUMBERS),
     Kind("Adult", _from("adult.parquet", ADULT), ADULT[3:], ADULT[:3], NUMBERS, sizes=(300, 1000, 5000)),
     Kind("Census", _from("census.parquet", CENSUS), CENSUS[2:], CENSUS[:2], NUMBERS, sizes=(300, 1000)),

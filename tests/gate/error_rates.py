@@ -50,7 +50,7 @@ def once(con: duckdb.DuckDBPyConnection, kind: Kind, n: int, draw: int) -> Outco
         release(con, kind, mask, draw)
     except (PpduckError, duckdb.Error):
         return Outcome(kind.name, mask, n, draw, None)
-    named = f", nonconf={names(kind.nonconf)}" if turn % 2 else ""
+    named = f", nonconf={names((*kind.nonconf, *kind.strata))}" if turn % 2 else ""
     design = ", p={'disease': 0.4}" if mask == "rr" else ""
     question = f"release_check('original', 'release', conf={names(kind.conf)}, key='id'{named}{design})"
     found = con.execute(
