@@ -79,9 +79,20 @@ class Rule:
         return Limit(number, beyond_chance=self.counts)
 
 
+# Guessing links one record on average, and more than five once in two thousand times.
+LINKED_BY_CHANCE = sql.double(sql.number(5)) / sql.column("among")
+
+
 def _linkage(meaning: str, default: Limit | None = None, **more: str) -> Rule:
-    linked = sql.column("linked_share")
-    return Rule("record_linkage", linked, meaning, more=more, of="all", default=default)
+    return Rule(
+        "record_linkage",
+        sql.column("linked_share"),
+        meaning,
+        more=more,
+        of="all",
+        chance=LINKED_BY_CHANCE,
+        default=default,
+    )
 
 
 def _count(value: str, chance: str, meaning: str) -> Rule:
@@ -106,7 +117,7 @@ NEAREST = "share of masked records whose own original is nearest to them"
 # A release that keeps a curve of nonconf tells what nonconf tells anyway, though not by a line.
 CURVE = {"model": "curve"}
 RULES = {
-    "linkage": _linkage(f"{NEAREST}, standardised", Limit(0.05), method="distance"),
+    "linkage": _linkage(f"{NEAREST}, standardised", Limit(0.05, or_chance=True), method="distance"),
     "linkage_own": _linkage(f"{NEAREST}, each table standardised by itself", standardise="own"),
     "mahalanobis": _linkage(f"{NEAREST} by Mahalanobis distance", method="mahalanobis"),
     "probabilistic": _linkage(
@@ -119,7 +130,7 @@ RULES = {
         ("measure", "cc_gain"),
         more=CURVE,
         chance=TOLERANCE,
-        default=Limit(None),
+        default=Limit(0.01, or_chance=True),
     ),
     "cc_excess": Rule(
         "canonical_security",

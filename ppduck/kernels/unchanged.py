@@ -13,9 +13,12 @@ originals and N_y masked values there, of which ``met`` of all N_x·N_y are equa
 
 Counts are held to what a binomial law of mean max(E₁, E₂) exceeds once in ten thousand times. The largest and the
 smallest hundredth are zones, which are judged by themselves as well. Of a column of few values, whose zones hold no ten
-of them each, all rows are one zone, and a hundredth of them may agree beyond chance: open columns tell so much. Masked
-values with more than three decimals that are no values of others have no chance to be exactly their original: there one
-is too many.
+of them each, all rows are one zone, and a hundredth of them may agree beyond chance: open columns tell so much. They
+tell more of whole numbers that lean on them, but then of their neighbours too: half of the pairs that differ by one are
+expected to be equal, x - y being about as often 0 as 1 or -1, if these are more than chance makes. Masked values with
+more than three decimals that are no values of others have no chance to be exactly their original: there one is too
+many, unless it is the least or the largest original, and no masked value is beyond these: masks that keep the range of
+a column give its ends to whom they would put beyond them, and that may be who has them.
 """
 
 from __future__ import annotations
@@ -107,10 +110,18 @@ class Judgement:
 
 
 def judged(
-    whole: Agreement, tails: Sequence[Agreement], zones: Zones | None, *, repeat: bool
+    whole: Agreement,
+    tails: Sequence[Agreement],
+    zones: Zones | None,
+    *,
+    repeat: bool,
+    beside: float = 0.0,
+    ends: tuple[bool, bool] = (False, False),
 ) -> Judgement:
-    """Of a column; zones are None where no value is equal and size explains those that are near, ``repeat`` says
-    whether masked values have few decimals.
+    """Of a column; zones are None where no value is equal and size explains those that are near.
+
+    ``repeat`` says whether masked values have few decimals, ``beside`` how many pairs differ by one, ``ends`` whether
+    the least and the largest original are what they were, and no masked value is beyond them.
     """
     most_same, expected, more = 0.0, 0.0, 0.0
     pairs = max(float(zones.one.pairs[0]) if zones is not None else 0.0, 1.0)
@@ -118,12 +129,14 @@ def judged(
         own = zones.one if zones.few_values else zones
         more = ALLOWED_OF_FEW * float(zones.one.pairs[0]) if zones.few_values else 0.0
         expected = own.expected()
-        most_same = most(expected + (own.unseen() if repeat else 0.0), pairs) + more
-    most_near = most(max(whole.by_size + _slack(whole), expected), pairs) + more
+        if zones.few_values:
+            expected = max(expected, beside / 2)
+        most_same = most(expected + (own.unseen() if repeat else 0.0), pairs) + more + sum(ends)
+    most_near = most(max(whole.by_size + _slack(whole), expected), pairs) + more + sum(ends)
     in_tails = []
-    for place, tail in zip((LOW, HIGH), tails, strict=True):
+    for place, tail, end in zip((LOW, HIGH), tails, ends, strict=True):
         met = 0.0 if zones is None else zones.expected(place)
-        in_tails.append((tail.near, most(max(tail.by_size + _slack(tail), met))))
+        in_tails.append((tail.near, most(max(tail.by_size + _slack(tail), met)) + end))
     near, most_in_tail = max(in_tails, key=lambda each: each[0] - each[1], default=(0, 0.0))
     by_chance = zones.one.expected() if zones is not None else 0.0
     return Judgement(by_chance, most_same, most_near, most_in_tail, near)

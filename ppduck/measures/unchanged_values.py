@@ -49,7 +49,8 @@ SAMPLED = 10_000  # rows by whose quantiles zones are cut
 CUTS, ASKED = "_pp_cuts", "_pp_zones_asked"
 # What is counted of each number, in this order.
 AGREED, IN_ZONES = ("same", "near", "wide"), ("", "_low", "_high")
-COUNTED = ("rows", "repeat", *(f"{what}{zone}" for zone in IN_ZONES for what in AGREED))
+ALL = ("rows", "repeat", "beside", "lowest", "highest")
+COUNTED = (*ALL, *(f"{what}{zone}" for zone in IN_ZONES for what in AGREED))
 ZONE_FIGURES = ("zone", "pairs", "same", "originals", "masked", "values", "met")
 DECIMALS = 3
 QUANTILES = {"low": 0.01, "quarter": 0.25, "middle": 0.5, "most": 0.75, "high": 0.99}
@@ -131,7 +132,15 @@ def _cuts(q: range) -> sql.Expr:
         x = sql.column(f"_pp_x{j}")
         for name, share in QUANTILES.items():
             found[f"_pp_{name}{j}"] = sql.call("quantile_disc", x.copy(), sql.number(share))
-    return sql.query(sql.columns(found), sql.derived(some, "_pp_some"))
+    cuts = sql.query(sql.columns(found), sql.derived(some, "_pp_some"))
+    ends = {
+        f"_pp_{end}_{side}{j}": sql.call(end, sql.column(f"_pp_{side}{j}"))
+        for j in q
+        for end in ("min", "max")
+        for side in ("x", "y")
+    }
+    both = sql.derived(sql.query(sql.columns(ends), sql.table(PAIRS)), "_pp_ends")
+    return sql.query([exp.Star()], sql.derived(cuts, "_pp_quantiles").cross(both))
 
 
 def _counts(j: int) -> dict[str, sql.Expr]:
@@ -151,12 +160,28 @@ def _counts(j: int) -> dict[str, sql.Expr]:
     found = {
         "rows": sql.only(aggregates.rows(), _both(x, y)),
         "repeat": sql.only(aggregates.rows(), few),
+        "beside": sql.only(aggregates.rows(), apart.copy().eq(sql.number(1))),
     }
+    for name, end in _ends(j).items():
+        found[name] = sql.only(aggregates.rows(), x.eq(y) & end)
     for zone, inside in zones.items():
         for what, condition in agree.items():
             where = condition.copy() if inside is None else condition.copy() & inside.copy()
             found[f"{what}{zone}"] = sql.only(aggregates.rows(), where)
     return found
+
+
+def _ends(j: int) -> dict[str, sql.Expr]:
+    """Whether an original is the least or the largest, where no masked value is beyond either."""
+    x = sql.column(f"_pp_x{j}")
+    least, least_y, most, most_y = (
+        sql.column(f"_pp_{end}_{side}{j}") for end in ("min", "max") for side in ("x", "y")
+    )
+    within = (least_y >= least) & (most_y <= most)
+    return {
+        "lowest": x.eq(least.copy()) & within,
+        "highest": x.copy().eq(most.copy()) & within.copy(),
+    }
 
 
 def _asks(q: range) -> sql.Expr:
@@ -288,7 +313,14 @@ def _number(name: str, row: Array, zones: Array, pairs: int) -> dict[str, Any]:
         for zone in ("", "_low", "_high")
     )
     parted = unchanged.Zones(*zones.reshape(len(ZONE_FIGURES), -1)) if len(zones) else None
-    found = unchanged.judged(whole, [low, high], parted, repeat=of["repeat"] > n / 2)
+    found = unchanged.judged(
+        whole,
+        [low, high],
+        parted,
+        repeat=of["repeat"] > n / 2,
+        beside=of["beside"],
+        ends=(of["lowest"] > 0, of["highest"] > 0),
+    )
     expected = min(found.expected, n)
     excess = (whole.same - expected) / (n - expected) if n > expected else 0.0
     passed = (

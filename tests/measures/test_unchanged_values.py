@@ -62,6 +62,41 @@ def test_each_column_is_looked_at_by_itself(t: duckdb.DuckDBPyConnection, ask: A
     assert (found["zeros"]["rows"], found["zeros"]["left_out"], found["zeros"]["share"]) == (0, 2000, None)
 
 
+@pytest.mark.parametrize(("kept", "passed"), [(0, True), (0.05, False)])
+def test_open_columns_may_tell_of_few_values(
+    con: duckdb.DuckDBPyConnection, ask: Ask, kept: float, passed: bool
+) -> None:
+    """Both sides lean on something that is public: they are equal more often than rows that are dealt out."""
+    rng = np.random.default_rng(8)
+    told, x, y = rng.normal(size=(3, 20_000)) * 3
+    x, y = (np.round(20 + 0.6 * told + 0.8 * own) for own in (x, y))
+    insert(con, "t", ["x"], x[:, None])
+    insert(con, "r", ["x"], np.where(rng.uniform(size=20_000) < kept, x, y)[:, None])
+    [row] = ask("SELECT * FROM unchanged_values('t', 'r', conf=['x'], key='id')")
+    assert row["excess"] > 0.01
+    assert row["passed"] is passed
+
+
+@pytest.mark.parametrize(
+    ("also", "beyond", "passed"),
+    [("false", 0, True), ("o.id = 17", 0, False), ("false", 2, False)],
+    ids=["only the ends", "a row between them too", "other values are beyond them"],
+)
+def test_the_ends_of_a_range_may_be_what_they_were(
+    t: duckdb.DuckDBPyConnection, ask: Ask, also: str, beyond: int, passed: bool
+) -> None:
+    """A mask that keeps the range of a column gives its ends to some rows, and may give them to their own."""
+    t.execute(f"""
+        CREATE TABLE r AS
+        SELECT o.id, if(o.x IN (SELECT unnest([min(x), max(x)]) FROM t) OR {also}, o.x,
+                        if(o.id = 5, {beyond}, 0) + 0.99 * m.x + 0.001) AS x, m.zeros, m.c
+        FROM t o JOIN t m ON m.id = (o.id * 331 + 7) % 2000
+        """)
+    [found] = [row for row in ask(CALL.format("r")) if row["column_name"] == "x"]
+    assert found["unchanged"] == 2 + (also != "false")
+    assert found["passed"] is passed
+
+
 def test_a_constant_tells_nothing(con: duckdb.DuckDBPyConnection, ask: Ask) -> None:
     con.execute("CREATE TABLE t AS SELECT i AS id, 5 AS x FROM range(100) r(i)")
     [row] = ask(CALL.format("t"))
