@@ -36,7 +36,7 @@ GIVEN = {
 MORE = {
     "anatomy_mask": "'{}', qi=['s'], sensitive='x', l=2",
     "assert_release": "'{0}', '(FROM egadp_mask(''{0}'', conf=[''x''], nonconf=[''s''], key=''id'', drop=[''name''], "
-    "seed=1) ORDER BY hash(id))', conf=['x'], nonconf=['s'], key='id'",
+    "seed=1) ORDER BY hash(id))', conf=['x'], nonconf=['s'], key='id', limits={{'tells': NULL}}",  # as the key does
     "attribute_disclosure": "'{}', qi=['g'], sensitive='s', p=0.8",
     "independence_test": "'{}', 'g', 's'",
     "loglinear_fit": "'{}', ['a', 'b'], 'a, b'",

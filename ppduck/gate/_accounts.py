@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlglot import exp
+
 from ppduck.catalogue.source import Column
 from ppduck.catalogue.tables import ROWS_PER_LEVEL
 from ppduck.frozen import frozen
@@ -89,7 +91,9 @@ def others(
 
 def profile(found: Sequence[Other]) -> dict[str, sql.Expr]:
     """Aggregates of the release's rows: of each other column how many there are, how many different, how they look."""
-    parts = {"_pp_all_rows": aggregates.rows()}
+    parts: dict[str, sql.Expr] = {
+        "_pp_rows": aggregates.rows()
+    }  # of a release with no other columns
     for i, other in enumerate(found):
         value = sql.column(f"_pp_other{i}")
         looks = []
@@ -102,6 +106,10 @@ def profile(found: Sequence[Other]) -> dict[str, sql.Expr]:
                     for look in (PHONE, DAY)
                 ),
             ]
+        elif other.is_date:
+            # the day as its text has it: a function would want a time zone
+            day = sql.call("substr", sql.cast(value, "VARCHAR"), sql.number(9), sql.number(2))
+            looks = [aggregates.count_if(exp.NEQ(this=day, expression=sql.text("01")))]
         elif other.is_whole:
             looks = [sql.double(sql.call(name, value.copy())) for name in ("min", "max")]
         distinct = sql.call("approx_count_distinct", value.copy())
@@ -159,25 +167,27 @@ def identifier_rows(other: Other, figures: Figures, some: Sequence[str | None]) 
     if other.is_text:
         rows.append(_pattern(other, figures))
     elif other.is_date and not other.declared:
-        rows.append(_days(other, 1.0))
+        rows.append(_days(other, (figures.looks[0] or 0.0) / figures.values))
     return rows
 
 
 def _unique(other: Other, figures: Figures, some: Sequence[str | None]) -> Row:
-    """A text that is new and declared may be a pseudonym; a number that is declared is a figure of a person."""
-    kept = other.old and figures.same == figures.rows
-    judged = (
-        kept or not other.declared
-        if other.is_text
-        else not other.declared and (other.is_date or (other.is_whole and _numbered(figures, some)))
-    )
+    """A number that somebody declared is a figure of a person, which an intruder may know."""
+    numbered = other.is_date or (other.is_whole and _numbered(figures, some))
+    judged = other.is_text or (numbered and not other.declared)
     why = (
-        "share of values that no other row has, about; fewer than three rows a value tell who somebody is: drop it, or "
-        "coarsen it"
+        "different values for each row, about; fewer than three rows a value tell who somebody is: drop it, or coarsen "
+        "it"
     )
     if not other.is_text:
         why += ", or name it in nonconf if it is a figure that an intruder may know"
-    return Row("identifier", other.name, figures.share if judged else 0.0, UNIQUE, why)
+    if not judged:
+        why = "different values for each row, about; " + (
+            f"declared by {other.declared}"
+            if other.declared
+            else "a figure, and no number of an account"
+        )
+    return Row("identifier", other.name, figures.share, UNIQUE if judged else 1.0, why)
 
 
 def _numbered(figures: Figures, some: Sequence[str | None]) -> bool:

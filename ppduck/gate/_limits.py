@@ -63,6 +63,8 @@ def read(faults: Faults, given: Mapping[str, Any], parts: Parts) -> Limits:
             )
         elif name in RULES and kinds["all"] and not kinds[RULES[name].of]:
             faults.add(f"rule {quoted(name)} is of {RULES[name].of}, and conf has none.")
+        elif name in RULES and not kinds["all"]:
+            off[name] = "not asked: the release has no column of conf that it is of"
         elif limit is None:
             off[name] = "not asked: limits has NULL for it"
             measured.pop(name, None)

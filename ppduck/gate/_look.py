@@ -23,10 +23,12 @@ from ppduck.frozen import frozen
 from ppduck.gate import _accounts, _apart
 from ppduck.gate._accounts import Figures, Other
 from ppduck.gate._parts import Parts
-from ppduck.gate.rules import Limits, Row, arm, nobody
+from ppduck.gate.rules import COPY, Limits, Row, arm, nobody
 from ppduck.kernels import decoding
+from ppduck.kernels.copies import copied
+from ppduck.kernels.looked_rows import Sample
 from ppduck.kernels.released_column import Candidate, Role, Type
-from ppduck.kernels.telling import FEWEST, MOST_GAIN, Sample, Search
+from ppduck.kernels.telling import FEWEST, MOST_ALIKE, MOST_GAIN, MOST_OF_THE_REST, Search
 from ppduck.pairs.one_to_one import MASKED, ORIGINAL
 from ppduck.pairs.rows import HASH, POSITION, SHARED, Pairs, PairSpec, Told, unnested
 from ppduck.query import aggregates
@@ -52,6 +54,7 @@ RULES = {
     "order": "what the order of the rows tells of conf",
     "dominance": "largest share of a single row in the variance of a conf column, where the release tells it",
     "leverage": "largest share of a single row in the variance of a nonconf column",
+    COPY: "share of rows in which another column is conf itself",
 }
 DECLARED = "declared"
 K, DEFAULT_K = "k", 3
@@ -246,12 +249,25 @@ def judge(spec: LookSpec, told: LookTold) -> list[dict[str, Any]]:
             "rule": row.rule,
             "column_name": row.column_name,
             "value": row.value,
-            "at_most": spec.limits.get(row.rule, row.at_most),
+            "at_most": _limit(spec, row),
             "why": row.why,
         }
         for i, row in enumerate(_judged(spec, told))
         if row.rule in spec.asked
     ]
+
+
+def _limit(spec: LookSpec, row: Row) -> float:
+    """What a call allows a column to tell is R²; counts, and shares of what is left, have limits of their own."""
+    given = spec.limits.get(row.rule)
+    if given is None:
+        return row.at_most
+    of_r2 = MOST_GAIN <= row.at_most < MOST_OF_THE_REST
+    return (
+        given
+        if row.rule not in ("tells", "order") or of_r2
+        else max(given if given == 1 else 0.0, row.at_most)
+    )
 
 
 def _judged(spec: LookSpec, told: LookTold) -> Iterator[Row]:
@@ -264,8 +280,7 @@ def _judged(spec: LookSpec, told: LookTold) -> Iterator[Row]:
         yield from _accounts.identifier_rows(
             other, counted, [text for each in some for text in each or []]
         )
-    if {"tells", "order"} & set(spec.asked):
-        yield from _telling(spec, told, figures)
+    yield from _telling(spec, told, figures)
     yield from _apart.rows(spec, told.apart)
 
 
@@ -331,6 +346,9 @@ def _telling(spec: LookSpec, told: LookTold, figures: Sequence[Figures]) -> Iter
     position = [_written(value) for value in table[1]]
     for candidate in [*candidates, *of_keys]:
         yield _told_by(search, candidate, "tells", candidate.name)
+        if candidate.role in (Role.OTHER, Role.KEPT):
+            why = "share of rows in which it is a conf column, to six digits; no limit allows more"
+            yield Row(COPY, candidate.name, copied(search.sample, candidate), MOST_ALIKE, why)
     yield _told_by(search, Candidate("", Role.ORDER, Type.NUMBER, position), "order", None)
 
 
@@ -353,7 +371,7 @@ def _as_numbers(texts: Sequence[str | None]) -> Array | None:
     if len(set(texts)) <= MANY_LEVELS:
         return None
     there = sum(text is not None for text in texts)
-    read = (decoding.numbers(texts), decoding.days(texts))
+    read = (decoding.numbers(texts), decoding.days(texts), decoding.first_numbers(texts))
     return next((each for each in read if 2 * np.isfinite(each).sum() > there), None)
 
 

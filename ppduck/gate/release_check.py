@@ -75,8 +75,9 @@ class ReleaseCheckCall(ReleaseCall):
     nonconf: Sequence[str] | None = NONCONF
     limits: dict[str, Any] | None = parameter(
         _given_limits,
-        f"rules and the largest values they allow, which amend the defaults: {', '.join(_limits.NAMES)}; NULL switches "
-        "a rule off, and 'chance' allows what chance makes, where a rule knows that",
+        f"rules and the largest values they allow, which amend the defaults: {', '.join(_limits.NAMES)}; of unchanged, "
+        "near and tail a share of rows beyond chance, of k the fewest rows of a group; NULL switches a rule off, and "
+        "'chance' allows what chance makes, where a rule knows that",
         None,
     )
     keep: Sequence[str] = parameter(
@@ -84,7 +85,8 @@ class ReleaseCheckCall(ReleaseCall):
     )
     qi: Sequence[str] | None = parameter(
         arguments.columns,
-        "quasi-identifiers, which an intruder may know of a person; by default what is kept and nobody declared",
+        "quasi-identifiers, which an intruder may know of a person; groups that share them are judged where they are "
+        "named",
         None,
     )
     p: Probability | None = P

@@ -58,7 +58,6 @@ class Rule:
     default: Limit | None = None
     reads_again: bool = False  # by default only of a release that may change from read to read
     counts: bool = False  # its figure is a count of rows, and a limit a share of them beyond chance
-    fixed: bool = False  # it cannot be switched off, nor its limit changed
 
     @property
     def step(self) -> str:
@@ -80,7 +79,7 @@ class Rule:
 
 
 # Guessing links one record on average, and more than five once in two thousand times.
-LINKED_BY_CHANCE = sql.double(sql.number(5)) / sql.column("among")
+LINKED_BY_CHANCE = sql.number(5.0) / sql.column("among")
 
 
 def _linkage(meaning: str, default: Limit | None = None, **more: str) -> Rule:
@@ -98,7 +97,7 @@ def _linkage(meaning: str, default: Limit | None = None, **more: str) -> Rule:
 def _count(value: str, chance: str, meaning: str) -> Rule:
     return Rule(
         "unchanged_values",
-        sql.double(sql.column(value)),
+        sql.column(value),
         meaning,
         chance=sql.column(chance),
         default=Limit(None),
@@ -225,25 +224,23 @@ RULES = {
 COPIED = {
     "numbers": Rule(
         "unchanged_values",
-        sql.column("excess"),
-        "share of a conf column's values that are as they were, beyond chance; no limit allows more",
+        sql.column("copied"),
+        "share of a conf column's values that are as they were to four digits, beyond chance; no limit allows more",
         default=Limit(0.5),
-        fixed=True,
     ),
     "categories": Rule(
         "unchanged_values",
-        sql.column("excess"),
+        sql.column("copied"),
         "share of a category's values that are as they were, beyond chance; no limit allows all of them",
         of="categories",
         default=Limit(0.999),
-        fixed=True,
     ),
 }
 COPY = "copy"
 LEFT_OUT = "left_out"
 LEFT_OUT_MEANING = (
     "share of rows that no rule but unchanged has seen, because a value of theirs in conf, or a number in nonconf, is "
-    "NULL; fill or drop them on both sides, or allow so many: limits := {'left_out': …}"
+    "NULL; fill or drop them on both sides, leave it out of nonconf, or allow so many: limits := {'left_out': …}"
 )
 DEFAULTS = {
     name: rule.default for name, rule in RULES.items() if rule.default and not rule.reads_again

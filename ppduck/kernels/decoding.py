@@ -23,6 +23,7 @@ Reading = tuple[
 ]  # how a column was read, and the number in every row, NaN where there is none
 
 DIVISORS = (
+    2.0,
     *(10.0**k for k in range(1, 10)),
     3600.0,
     86400.0,
@@ -46,6 +47,12 @@ def number(text: str | None) -> float:
 
 def numbers(texts: Iterable[str | None]) -> Array:
     return np.array([number(text) for text in texts], dtype=float)
+
+
+def first_numbers(texts: Iterable[str | None]) -> Array:
+    """The first number in each text."""
+    found = (_NUMBER.search(text) if text else None for text in texts)
+    return numbers(None if each is None else each[0] for each in found)
 
 
 def days(texts: Iterable[str | None]) -> Array:
@@ -147,6 +154,11 @@ def hashes_of(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         for name in _HASHES:
             yield hashlib.new(name, text.encode(), usedforsecurity=False).hexdigest()
+
+
+def may_be_hash(text: str | None) -> bool:
+    """Whether there are hexadecimal digits enough in a text."""
+    return bool(text and _HEXADECIMAL.search(text.lower().replace("-", "")))
 
 
 def is_hash_of(text: str | None, spelt: Sequence[str]) -> bool:

@@ -26,7 +26,9 @@ from ppduck.frozen import frozen
 from ppduck.interrupts import check_interrupt
 from ppduck.kernels import decoding, neighbours
 from ppduck.kernels.category_guess import guessed
-from ppduck.kernels.public import Public, bent, centred, logarithm, powers, ranks, unit
+from ppduck.kernels.copies import SIX_DIGITS
+from ppduck.kernels.looked_rows import Sample, Targets
+from ppduck.kernels.public import Public, bent, centred, logarithm, ranks, unit
 from ppduck.kernels.released_column import Candidate, Role, Type, codes_of
 from ppduck.libraries import stats
 from ppduck.values import Array
@@ -35,11 +37,12 @@ MOST_GAIN = 0.05
 MOST_OF_THE_REST = 0.5
 # Steps up less steps down, as a share of the steps: rows that are sorted five at a time have 0.6.
 MOST_LEAN = 0.5
+# Mean of what is left of x among rows that share a value, in its standard deviations.
+MOST_SHIFT = 0.5
 # of a column that is kept as it was: only one that is all but x itself is held against it
 MOST_KEPT = 0.99
 MOST_ALIKE = 0.5  # Cohen's κ of pairs
 EXACT = 0.999
-SIX_DIGITS = 5e-7
 AS_IT_IS = "as it is"
 FEWEST = 20  # rows or pairs: of fewer nothing is said
 _BY_CHANCE = 1e-6
@@ -65,55 +68,6 @@ class Finding:
     @property
     def excess(self) -> float:
         return self.value / self.at_most if self.at_most > 0 else float(self.value > 0) * np.inf
-
-
-@frozen
-class Sample:
-    """Rows of both tables: open columns, numbers of conf before and after, categories of conf before, keys."""
-
-    open: Array
-    conf: Sequence[str]
-    x: Array
-    y: Array
-    categories: Sequence[str]
-    levels: Sequence[Sequence[str | None]]
-    keys: Array  # those columns of the key that are numbers
-    released: Sequence[Sequence[str | None]] = ()  # categories of conf after
-
-
-@frozen
-class Targets:
-    """Numbers of conf that are known in the same rows, and what is left of their ranks when something is public."""
-
-    rows: npt.NDArray[np.bool_]
-    names: list[str]
-    x: Array
-    ranks: Array
-    open: Sequence[Array]
-    y: Array
-    keys: Array
-
-    @property
-    def n(self) -> int:
-        return len(self.x)
-
-    @cached_property
-    def by_open(self) -> Public:
-        return Public(self.open, self.n)
-
-    @cached_property
-    def by_release(self) -> Public:
-        """The masked columns are public too: what else a column may tell is sought."""
-        masked = [each for y in self.y.T for each in (centred(y), ranks(y))]
-        return Public([*self.open, *masked], self.n)
-
-    @cached_property
-    def by_key(self) -> Public:
-        return Public([*self.open, *powers(self.keys)], self.n)
-
-    @cached_property
-    def left_by_release(self) -> Array:
-        return self.by_release.left_of(self.ranks)
 
 
 class Search:
@@ -221,9 +175,8 @@ class Search:
         if candidate.role not in (Role.MASKED, Role.OTHER):
             return
         yield from self._function(candidate, name, x, rows)
-        if candidate.role is Role.OTHER:
-            left = targets.left_by_release[:, place]
-            yield from self._levels(candidate, name, targets.by_release, left, rows)
+        left = targets.left_by_release[:, place]
+        yield from self._levels(candidate, name, targets.by_release, left, rows)
         if candidate.type is Type.TEXT:
             whole = self.sample.x[:, self.sample.conf.index(name)]
             yield from self._hashed(candidate, name, [*map(float, whole)])
@@ -296,19 +249,32 @@ class Search:
         left: Array,
         rows: npt.NDArray[np.bool_],
     ) -> Iterator[Finding]:
-        """A column of few values as a category: 0 and -0, too, are two texts."""
+        """Values that many rows have, as a category: 0 and -0, too, are two texts; a rare one may tell much of few."""
         codes = candidate.codes[rows]
         levels, sizes = np.unique(codes, return_counts=True)
-        if 1 < len(levels) <= min(_FEW_LEVELS, len(codes) / _ROWS_PER_LEVEL):
-            large = levels[np.argsort(-sizes)][1:]
-            columns = [centred((codes == level).astype(float)) for level in large]
-            yield self._gain(name, "by its values", public, left, columns)
+        order = np.argsort(-sizes, kind="stable")[:_FEW_LEVELS]
+        levels, sizes = levels[order], sizes[order]
+        often = sizes >= _ROWS_PER_LEVEL
+        if len(np.unique(codes)) > 1 and often.any() and often.all():
+            columns = [centred((codes == level).astype(float)) for level in levels[1:]]
+            yield self._gain(
+                name, "by its values", public, left, columns or [centred(codes.astype(float))]
+            )
+        spread = float(np.sqrt(left @ left / len(left)))
+        for level, size in zip(levels, sizes, strict=True):
+            if size >= FEWEST // 2 and size <= len(codes) / 2 and spread > 0:
+                shift = abs(float(left[codes == level].mean())) / spread
+                yield Finding(
+                    shift, MOST_SHIFT + 5 / float(np.sqrt(size)), name, "by a value that few have"
+                )
 
     def _hashed(
         self, candidate: Candidate, name: str, values: Sequence[float | str | None]
     ) -> Iterator[Finding]:
-        """Whether texts are hashes of the values beside them; one in a hundred rows is looked at first."""
-        looked = range(0, self.n, max(1, self.n // 500))
+        """Whether texts are hashes of the values beside them."""
+        looked = (
+            range(self.n) if any(map(decoding.may_be_hash, candidate.texts[:FEWEST])) else range(1)
+        )
         found = 0
         for i in looked:
             value = values[i]

@@ -39,6 +39,7 @@ RESULTS = (
     Result("tail", "BIGINT", "the same of the largest or the smallest hundredth, whichever has more beyond chance"),
     Result("tail_at_most", "DOUBLE", "how many may be there"),
     Result("excess", "DOUBLE", "the share of values left as they were, beyond what chance makes equal: Cohen's kappa"),
+    Result("copied", "DOUBLE", "the same of numbers that are as they were to four digits"),
     Result("share", "DOUBLE", "the share left as they were"),
     Result("chance_share", "DOUBLE", "the share that chance makes equal"),
     Result("rows", "BIGINT", "the pairs in which neither value is NULL"),
@@ -145,7 +146,10 @@ def _cuts(q: range) -> sql.Expr:
 
 def _counts(j: int) -> dict[str, sql.Expr]:
     x, y = sql.column(f"_pp_x{j}"), sql.column(f"_pp_y{j}")
-    apart, size = sql.call("abs", x - y), sql.call("abs", x.copy())
+    # Digits of what tells rows apart: of values far from 0 that lie close together, those of their spread.
+    spread = sql.column(f"_pp_most{j}") - sql.column(f"_pp_quarter{j}")
+    ten = sql.number(10) * sql.call("nullif", spread, sql.number(0))
+    apart, size = sql.call("abs", x - y), sql.call("least", sql.call("abs", x.copy()), ten)
     agree = {
         "same": x.eq(y),
         "near": apart <= sql.number(unchanged.NEAR) * size,
@@ -322,7 +326,10 @@ def _number(name: str, row: Array, zones: Array, pairs: int) -> dict[str, Any]:
         ends=(of["lowest"] > 0, of["highest"] > 0),
     )
     expected = min(found.expected, n)
-    excess = (whole.same - expected) / (n - expected) if n > expected else 0.0
+    excess, copied = (
+        (count - expected) / (n - expected) if n > expected else 0.0
+        for count in (whole.same, max(whole.wide, whole.same))
+    )
     passed = (
         whole.same <= found.most_same
         and whole.near <= found.most_near
@@ -337,6 +344,7 @@ def _number(name: str, row: Array, zones: Array, pairs: int) -> dict[str, Any]:
         "tail": found.tail,
         "tail_at_most": found.most_in_tail,
         "excess": max(excess, 0.0) if n else None,
+        "copied": max(copied, 0.0) if n else None,
         "chance_share": expected / n if n else None,
     }
 
@@ -352,6 +360,7 @@ def _category(name: str, n: float, same: float, met: float, pairs: int) -> dict[
         "passed": bool(same <= most) if n else None,
         "at_most": most,
         "excess": excess if n else None,
+        "copied": excess if n else None,
         "chance_share": chance if n else None,
     }
 

@@ -86,7 +86,7 @@ def test_what_cannot_be_switched_off_still_judges(tables: duckdb.DuckDBPyConnect
     assert {rule for rule, _, passed, *_ in found if passed is None} == {*NAMES}
     with pytest.raises(
         duckdb.InvalidInputException,
-        match=r"fails 2 of 7 rules .*: copy of x1 is 1, .*; copy of x2 is 1, above its limit",
+        match=r"fails 2 of \d+ rules .*: copy of x1 is 1, .*; copy of x2 is 1, above its limit",
     ):
         tables.execute("FROM " + CALL.format("assert_release", "t", limits)).fetchall()
     for rule in FIXED:

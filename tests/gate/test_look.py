@@ -181,9 +181,9 @@ def test_rows_are_of_rules_that_are_asked_with_limits_of_the_call() -> None:
     )
     other = Other("c", "VARCHAR", old=True, declared="")
     fixed = [Row("declared", "x", 0.0, 0.0, "masked")]
-    rows = judge(spec(others=[other], fixed=fixed, limits={"tells": 0.5}), told)
-    assert {row["rule"] for row in rows} == {"declared", "identifier", "pattern", "tells", "order"}
-    assert {row["at_most"] for row in rows if row["rule"] == "tells"} == {0.5}
+    rows = judge(spec(others=[other], fixed=fixed, limits={"identifier": 0.5}), told)
+    assert {row["rule"] for row in rows} == {"declared", "identifier", "pattern", "tells", "order", "copy"}
+    assert {row["at_most"] for row in rows if row["rule"] == "identifier"} == {0.5}
     assert all(set(row) == {result.name for result in ROWS} for row in rows)
     places = [row["place"] for row in rows]
     assert len(set(places)) == len(places)

@@ -38,7 +38,7 @@ def test_a_figure_of_columns_is_told_of_each_and_one_of_the_table_once(
     for rule in DEFAULTS:
         by_column = BY_COLUMN in {result.name for result in function_named(RULES[rule].function).results}
         assert list(of_rule(rows, rule)) == (["x1", "x2"] if by_column else [None]), rule
-    assert list(of_rule(rows, "copy")) == ["x1", "x2"]
+    assert {"x1", "x2"} < set(of_rule(rows, "copy"))
     assert failed(rows) == set()
 
 
@@ -115,9 +115,8 @@ def test_rows_that_do_not_match_are_refused(tables: duckdb.DuckDBPyConnection, c
         tables.execute(CALL.format("good", OFF)).fetchall()
 
 
-def test_what_refuses_a_copy_is_fixed() -> None:
-    assert all(rule.fixed and rule.default is not None for rule in COPIED.values())
-    assert not any(rule.fixed for rule in RULES.values())
+def test_what_refuses_a_copy_has_a_limit_of_its_own() -> None:
+    assert all(rule.default is not None and rule.default.number is not None for rule in COPIED.values())
     assert {rule.of for rule in COPIED.values()} == set(COPIED)
 
 
@@ -125,7 +124,7 @@ def test_categories_and_numbers_are_held_to_their_own_rules(con: duckdb.DuckDBPy
     people(con)
     con.execute("CREATE TABLE r AS SELECT m.*, 'flu' AS disease FROM m")
     rows = ask(f"FROM release_check('t', 'r', conf=['x', 'disease'], key='id', limits={{{OFF}}})")
-    assert set(of_rule(rows, "copy")) == {"x", "disease"}
+    assert {"x", "disease"} < set(of_rule(rows, "copy"))
     assert list(of_rule(rows, "agreement")) == ["disease"]
     assert list(of_rule(rows, "r2_gain")) == ["x"]
     assert failed(rows) == set()

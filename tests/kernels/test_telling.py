@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+from ppduck.kernels.looked_rows import Sample
 from ppduck.kernels.released_column import Candidate, Role, Type
-from ppduck.kernels.telling import FEWEST, Finding, Sample, Search
+from ppduck.kernels.telling import FEWEST, Finding, Search
 
 pytestmark = pytest.mark.core
 
