@@ -19,6 +19,7 @@ STEP = "_pp_averaged_reads"
 _FIELDS = ("r2_one", "r2_mean", "changed", "rows")
 METHOD = "mean_of_ten_reads"
 READ_ONCE = "not asked: a table is the same at every read"
+NO_NUMBERS = "not asked: conf has no numbers, of which alone a mean is taken"
 
 
 @frozen
@@ -63,7 +64,8 @@ def average(sides: Sides, statement: sql.Statement) -> None:
 
 def averaging(spec: AttackSpec, told: AveragingTold) -> list[dict[str, Any]]:
     if told.names is None or told.r2_one is None or told.r2_mean is None or told.changed is None:
-        return [row(AVERAGING, METHOD, READ_ONCE)]
+        says = READ_ONCE if spec.release_is_table else NO_NUMBERS
+        return [row(AVERAGING, METHOD, says)]
     assert told.rows is not None
     place = {name: j for j, name in enumerate(told.names)}
     found = []
