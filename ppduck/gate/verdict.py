@@ -169,7 +169,7 @@ def release_verdict(
     >>> verdict["passed"]
     False
     >>> [(rule["rule"], rule["column_name"], rule["value"]) for rule in verdict["rules"] if rule["rule"] == "copy"]
-    [('copy', 'x', 1.0)]
+    [('copy', 'x', 1.0), ('copy', 's', 0.0)]
     """
     _refuse_unloaded(con)
     given: dict[str, Any] = {

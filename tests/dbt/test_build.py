@@ -221,7 +221,8 @@ def test_a_copy_of_a_confidential_column_fails_the_build(leaking: tuple[Path, st
     project, said = leaking
     assert 'ppduck_release on "beside": declared of income_before is 1.0, above its limit of 0.0: is new, and' in said
     assert re.search(r'ppduck_release on "beside": tells of income_before is [\d.]+, above its .* tells income', said)
-    assert "FAIL 2 ppduck_release_beside_ " in said
+    assert 'ppduck_release on "beside": copy of income_before is 1.0, above its limit of 0.5' in said
+    assert "FAIL 3 ppduck_release_beside_ " in said
     with opened(project) as con:  # the masked column itself is fine
         passed = "FROM release_check('stg_customers', 'beside', conf := 'income', key := 'id') SELECT bool_and(passed) WHERE column_name = 'income'"
         assert con.execute(passed).fetchall() == [(True,)]
