@@ -112,7 +112,8 @@ def profile(found: Sequence[Other]) -> dict[str, sql.Expr]:
             looks = [aggregates.count_if(exp.NEQ(this=day, expression=sql.text("01")))]
         elif other.is_whole:
             looks = [sql.double(sql.call(name, value.copy())) for name in ("min", "max")]
-        distinct = sql.call("approx_count_distinct", value.copy())
+        judged = other.is_text or other.is_date or other.is_whole
+        distinct = aggregates.count_distinct(value) if judged else sql.number(0)
         figures = [sql.call("count", value.copy()), distinct, *looks]
         parts[f"_pp_profile{i}"] = sql.array(figures, "DOUBLE")
     return parts
@@ -163,7 +164,9 @@ def identifier_rows(other: Other, figures: Figures, some: Sequence[str | None]) 
     """What tells who somebody is by itself."""
     if other.of_groups or not figures.values:
         return []
-    rows = [_unique(other, figures, some)]
+    rows = []
+    if other.is_text or other.is_date or other.is_whole:
+        rows.append(_unique(other, figures, some))
     if other.is_text:
         rows.append(_pattern(other, figures))
     elif other.is_date and not other.declared:
@@ -176,13 +179,13 @@ def _unique(other: Other, figures: Figures, some: Sequence[str | None]) -> Row:
     numbered = other.is_date or (other.is_whole and _numbered(figures, some))
     judged = other.is_text or (numbered and not other.declared)
     why = (
-        "different values for each row, about; fewer than three rows a value tell who somebody is: drop it, or coarsen "
+        "different values for each row; fewer than three rows a value tell who somebody is: drop it, or coarsen "
         "it"
     )
     if not other.is_text:
         why += ", or name it in nonconf if it is a figure that an intruder may know"
     if not judged:
-        why = "different values for each row, about; " + (
+        why = "different values for each row; " + (
             f"declared by {other.declared}"
             if other.declared
             else "a figure, and no number of an account"

@@ -122,7 +122,6 @@ def test_one_address_among_a_thousand_values_is_too_many() -> None:
         ("DECIMAL(9,0)", 1e8, 9e8, 1000, ["123456789"] * 3, True),
         ("BIGINT", 0, 9e5, 1000, ["7", "90", "1234", "56789", "123456"], False),  # amounts
         ("BIGINT", 1000, 9999, 900, ["1234"] * 3, False),  # years, postal codes
-        ("DOUBLE", 1, 1000, 1000, ["1.5"] * 3, False),  # a measure
         ("BIGINT", 1, 300, 300, ["1", "22", "300"], False),  # three rows a value
     ],
 )

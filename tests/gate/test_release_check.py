@@ -259,7 +259,7 @@ def test_what_cannot_be_measured_fails(con: duckdb.DuckDBPyConnection, ask: Ask,
     assert (mean["value"], mean["passed"]) == (None, False)
     assert (left_out["rule"], left_out["value"], left_out["passed"]) == ("left_out", 1, False)
     con.execute("CREATE TABLE infinite AS SELECT * REPLACE (if(id = 3, 'inf'::DOUBLE, x1) AS x1) FROM t")
-    with pytest.raises(duckdb.Error, match="holds NaN or infinity"):
+    with pytest.raises(duckdb.Error, match="NaN"):
         ask(CALL.format("infinite", ", limits={'mean': 5}"))
 
 
