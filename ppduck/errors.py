@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_LONGEST = 200
+
 
 class PpduckError(ValueError):
     """A call that ppduck refuses; the message says which rule was broken, by what, and what would do.
@@ -62,6 +64,11 @@ def near_miss(name: str, options: Iterable[str]) -> str:
     return f" Did you mean {quoted(best)}?" if 0.5 <= likeness < 1 else ""
 
 
+def _short(table: str) -> str:
+    """A table's name; of a SELECT in its place, as much as tells which it is."""
+    return table if len(table) <= _LONGEST else f"{table[:_LONGEST]}…"
+
+
 class Faults:
     """Gathers what is wrong with one call, so that several faults arrive in one message."""
 
@@ -72,7 +79,7 @@ class Faults:
 
     @property
     def where(self) -> str:
-        return f"{self.function} on {quoted(self.table)}" if self.table else self.function
+        return f"{self.function} on {quoted(_short(self.table))}" if self.table else self.function
 
     def add(self, fault: str) -> None:
         self._found.append(fault)

@@ -13,6 +13,11 @@ from ppduck.frozen import frozen
 Array = npt.NDArray[np.float64]
 
 
+def one_below_the_other(values: Array | None, rows: int) -> Array:
+    """A list of so many rows as a table; without columns where there are no values."""
+    return np.empty((rows, 0)) if values is None or not len(values) else values.reshape(rows, -1)
+
+
 @lru_cache(maxsize=16)
 def _lower_triangle(size: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     return np.tril_indices(size)  # of thousands of groups the same

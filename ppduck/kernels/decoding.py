@@ -29,7 +29,8 @@ DIVISORS = (
     86400.0,
     *(2.0**k for k in (8, 10, 16, 20, 32)),
 )
-_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+# What stands behind a letter or a digit is a hyphen, and no sign.
+_NUMBER = re.compile(r"(?:(?<!\w)[-+])?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _HASHES = ("md5", "sha1", "sha256", "sha512")
 _HEXADECIMAL = re.compile(r"[0-9a-f]{8,}")  # of fewer digits, two texts share a beginning by chance
 _SOME = 0.5  # share of a column's texts that a reading must make numbers of
@@ -103,6 +104,9 @@ def readings_of_texts(texts: Sequence[str | None]) -> Iterator[Reading]:
             read = numbers(each[place] if len(each) > place else None for each in found)
             if np.isfinite(read).any():
                 yield f"by number {place + 1} in it", read
+        last = numbers(each[-1] if len(each) > _NUMBERS_IN_TEXT else None for each in found)
+        if np.isfinite(last).any():
+            yield "by the last number in it", last
         yield "with its digits backwards", _backwards(texts)
     yield "by its length", numbers(None if text is None else str(len(text)) for text in texts)
     for how, decode in (("as base64", _of_base64), ("as hexadecimal digits", _of_hexadecimal)):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-import numpy.typing as npt
-from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
-Words = npt.NDArray[np.uint64]
+from ppduck.kernels.aes import Aes, Words
+from ppduck.kernels.pseudonyms import Pseudonyms
 
 WORDS_PER_BLOCK = 2
 NORMALS_PER_WORD = 2
@@ -18,12 +17,14 @@ NORMALS_PER_BLOCK = WORDS_PER_BLOCK * NORMALS_PER_WORD
 class KeyedNoise:
     """AES-128 as a pseudo-random function: block b of a row is AES(key, row key ‖ tweak + b).
 
-    The AES keys, one for words and one for draws, are derived from the secret, which is not kept.
+    The AES keys, one for words and one for draws, are derived from the secret, which is not kept; so are those of
+    ``pseudonyms``, which whoever is given noise can make too.
     """
 
     def __init__(self, secret: bytes) -> None:
-        self._words = _Aes(hashlib.sha256(b"ppduck noise 1\0" + secret).digest()[:16])
-        self._draws = _Aes(hashlib.sha256(b"ppduck draws 2\0" + secret).digest()[:16])
+        self._words = Aes(hashlib.sha256(b"ppduck noise 1\0" + secret).digest()[:16])
+        self._draws = Aes(hashlib.sha256(b"ppduck draws 2\0" + secret).digest()[:16])
+        self.pseudonyms = Pseudonyms(secret)
 
     def words(self, keys: Words, tweaks: Words, blocks: int) -> Words:
         """Two words a block, rows one after the other, ready to be cut into rows of 2·blocks."""
@@ -39,26 +40,6 @@ class KeyedNoise:
         plain[:, 0, 1], plain[:, 1, 1] = first, second
         halves = self._draws.sealed(plain).view("<u4").reshape(len(keys), -1)
         return np.ascontiguousarray(halves[:, :: halves.shape[1] // 2]).view("<u8").reshape(-1)
-
-
-class _Aes:
-    """One AES key, for as many threads as ask."""
-
-    def __init__(self, key: bytes) -> None:
-        self._key = key
-        self._idle: list[CipherContext] = []
-
-    def sealed(self, plain: Words) -> Words:
-        # update_into wants room for a block more than it writes.
-        sealed = np.empty(plain.nbytes + 15, dtype=np.uint8)
-        # An encryptor serves one thread at a time; list.pop and append are atomic.
-        try:
-            encryptor = self._idle.pop()
-        except IndexError:
-            encryptor = Cipher(algorithms.AES(self._key), modes.ECB()).encryptor()
-        encryptor.update_into(plain.reshape(-1).view(np.uint8).data, sealed.data)
-        self._idle.append(encryptor)
-        return sealed[: plain.nbytes].view("<u8")
 
 
 def tweak_of(context: str, digest: int) -> int:

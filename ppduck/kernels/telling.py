@@ -42,6 +42,7 @@ MOST_SHIFT = 0.5
 # of a column that is kept as it was: only one that is all but x itself is held against it
 MOST_KEPT = 0.99
 MOST_ALIKE = 0.5  # Cohen's κ of pairs
+LEAST_SQUARED = 1e-150  # of smaller deviations no square is left
 EXACT = 0.999
 AS_IT_IS = "as it is"
 FEWEST = 20  # rows or pairs: of fewer nothing is said
@@ -109,11 +110,7 @@ class Search:
         if self.n < FEWEST:
             return None
         found = [*self._of_numbers(candidate), *self._of_categories(candidate)]
-        # Of the readings that tell, the plain one, else the one that tells most.
-        telling = [each for each in found if not each.passed]
-        if telling:
-            return max(telling, key=lambda each: (each.how == AS_IT_IS, round(each.value, 2)))
-        return max(found, key=lambda each: each.excess, default=None)
+        return worst(found)
 
     def _of_numbers(self, candidate: Candidate) -> Iterator[Finding]:
         for targets in self.targets:
@@ -142,7 +139,7 @@ class Search:
             rest = targets.by_release.left_of(np.column_stack(columns))
             lengths = np.maximum(np.sqrt((rest * rest).sum(axis=0)), 1e-300)
             gains = np.square((rest / lengths).T @ targets.left_by_release)
-        most = MOST_KEPT if candidate.role is Role.KEPT else _most_gain(1, targets.n)
+        most = MOST_KEPT if candidate.role is Role.KEPT else most_gain(1, targets.n)
         for i, (how, _) in enumerate(readings):
             for place, name in enumerate(targets.names):
                 yield from self._equal(name, how, targets.x[:, place], read[i], candidate.role)
@@ -157,7 +154,7 @@ class Search:
     def _of_what_is_left(self, gain: float, targets: Targets, place: int, how: str) -> Finding:
         """The gain as a share of what is not public: little of x may be left, and all of that be told."""
         left = float(np.square(targets.left_by_release[:, place]).sum())
-        chance = _most_gain(1, targets.n) - MOST_GAIN
+        chance = most_gain(1, targets.n) - MOST_GAIN
         share = gain / left if left > 0 else 0.0
         return Finding(share, MOST_OF_THE_REST + chance, targets.names[place], how)
 
@@ -181,6 +178,7 @@ class Search:
             whole = self.sample.x[:, self.sample.conf.index(name)]
             yield from self._hashed(candidate, name, [*map(float, whole)])
         elif own is not None and candidate.role is Role.MASKED:
+            yield from self._too_small(targets, place, name, own[rows])
             yield from self._beside_the_key(targets, place, name, own[rows])
         elif own is not None:
             yield from self._combined(name, own)
@@ -192,7 +190,7 @@ class Search:
         rest = public.left_of(np.column_stack(columns))
         basis = Public([unit(column) for column in rest.T], len(left)).basis
         gain = float(np.square(basis.T @ left).sum())
-        return Finding(gain, _most_gain(basis.shape[1], len(left)), name, how)
+        return Finding(gain, most_gain(basis.shape[1], len(left)), name, how)
 
     def _equal(self, name: str, how: str, x: Array, d: Array, role: Role) -> Iterator[Finding]:
         """Rows in which a reading is x to six digits, against such rows when it is dealt out anew."""
@@ -206,7 +204,8 @@ class Search:
         if same == 0:
             return
         # A number of many decimals is nobody else's by chance: one is enough.
-        exact = (x == d) & (np.round(d, 3) != d)
+        with np.errstate(over="ignore"):  # digits of a hash may be read as 12e307
+            exact = (x == d) & (np.round(d, 3) != d)
         if role is Role.OTHER and exact.any() and not np.isin(d[exact], x[~exact]).any():
             yield Finding(float(exact.mean()), 0.0, name, f"{how}, to the last digit")
         deals = (deal[deal < n] for deal in self._deals)
@@ -284,6 +283,15 @@ class Search:
             found += decoding.is_hash_of(candidate.texts[i], spelt)
         yield Finding(found / len(looked), 0.0, name, "as its hash")
 
+    def _too_small(self, targets: Targets, place: int, name: str, own: Array) -> Iterator[Finding]:
+        """Rules of masked columns square them: to these rules a column is a constant whose squares are 0."""
+        known = own[np.isfinite(own)]
+        if not len(known) or not 0 < known.max() - known.min() < LEAST_SQUARED:
+            return
+        left = targets.by_open.left_of(targets.ranks[:, [place]])[:, 0]
+        released = [each for y in targets.y.T for each in (centred(y), ranks(y))]
+        yield self._gain(name, "as numbers too small to square", targets.by_open, left, released)
+
     def _beside_the_key(
         self, targets: Targets, place: int, name: str, own: Array
     ) -> Iterator[Finding]:
@@ -351,6 +359,14 @@ class Search:
             yield Finding(gain, min(limit + spread, cap), name, "by its values")
 
 
-def _most_gain(terms: int, n: int) -> float:
+def worst(found: Sequence[Finding]) -> Finding | None:
+    """Of the readings that tell, the plain one, else the one that tells most."""
+    telling = [each for each in found if not each.passed]
+    if telling:
+        return max(telling, key=lambda each: (each.how == AS_IT_IS, round(each.value, 2)))
+    return max(found, key=lambda each: each.excess, default=None)
+
+
+def most_gain(terms: int, n: int) -> float:
     """What may be told, and what chance adds to it."""
     return MOST_GAIN + (terms + 5 * float(np.sqrt(2 * terms)) + 17) / n

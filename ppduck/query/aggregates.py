@@ -8,22 +8,23 @@ from sqlglot import exp
 
 from ppduck.query import tree as sql
 
+PLAIN = "sum"
 COMPENSATED = "fsum"  # Kahan's sum, which the order of rows moves by no more than the last digit
 
 
-def sums(values: Sequence[sql.Expr], by: str = "sum") -> sql.Expr:
+def sums(values: Sequence[sql.Expr], by: str = PLAIN) -> sql.Expr:
     """Sums of some columns, as one list."""
     return sql.array((sql.call(by, value.copy()) for value in values), "DOUBLE")
 
 
-def products(values: Sequence[sql.Expr], by: str = "sum") -> sql.Expr:
+def products(values: Sequence[sql.Expr], by: str = PLAIN) -> sql.Expr:
     """Sums of products of all pairs: the lower triangle row by row, as ``Moments.from_sums`` reads it."""
     # Written out, as trees of so many terms take longer to plan than to run.
     texts = [f"({sql.render(value)})" for value in values]
     return sums_of_products(((a, b) for i, a in enumerate(texts) for b in texts[: i + 1]), by)
 
 
-def sums_of_products(pairs: Iterable[tuple[str, str]], by: str = "sum") -> sql.Expr:
+def sums_of_products(pairs: Iterable[tuple[str, str]], by: str = PLAIN) -> sql.Expr:
     """Sums of a·b, as one list, of values that are SQL already."""
     return sql.raw(f"CAST([{', '.join(f'{by}({a} * {b})' for a, b in pairs)}] AS DOUBLE[])")
 

@@ -98,14 +98,19 @@ def on_quantiles(
     ties = [sql.column(tie), sql.column(ROW)]
     kept = [sql.column(ROW), sql.column(within)]
     given = ordered(sql.table(table), by, sql.column(along), ties, kept)
-    part = sql.minus(sql.column(within), sql.number(0.5))
     low, value, high = (sql.column(name, "_pp_taken") for name in (BEFORE, VALUE, NEXT))
+    released = sql.named(between(low, value, high, sql.column(within)), VALUE)
+    return _at_places([released], taken, given, by)
+
+
+def between(low: sql.Expr, value: sql.Expr, high: sql.Expr, within: sql.Expr) -> sql.Expr:
+    """The value inside the place of ``value``, from the middle towards the one before or the next."""
+    part = sql.minus(within, sql.number(0.5))
     up = sql.product(part, sql.minus(sql.call("coalesce", high, value.copy()), value.copy()))
     down = sql.product(part, sql.minus(value.copy(), sql.call("coalesce", low, value.copy())))
     upwards = exp.GTE(this=part.copy(), expression=sql.number(0))
     step = sql.cases((upwards, up), otherwise=down)
-    released = sql.named(exp.Add(this=value.copy(), expression=step), VALUE)
-    return _at_places([released], taken, given, by)
+    return exp.Add(this=value.copy(), expression=step)
 
 
 def _at_places(

@@ -64,6 +64,11 @@ def double(value: Expr) -> Expr:
     return cast(value, "DOUBLE")
 
 
+def short(digest: Expr) -> Expr:
+    """The upper 53 bits of a hash, which a DOUBLE holds."""
+    return double(paren(exp.BitwiseRightShift(this=digest, expression=number(11))))
+
+
 def total(terms: Sequence[Expr]) -> Expr:
     """The sum of some terms; 0 where there are none."""
     if not terms:
@@ -107,6 +112,11 @@ def columns(values: Mapping[str, Expr]) -> list[Expr]:
 def array(values: Iterable[Expr], of: str) -> Expr:
     """A list of a declared element type, so that an empty one binds too."""
     return cast(call("list_value", *values), f"{of}[]")
+
+
+def flat(lists: Iterable[Expr]) -> Expr:
+    """Lists of numbers as one, one after the other."""
+    return call("flatten", array(lists, "DOUBLE[]"))
 
 
 def present(values: Iterable[Expr]) -> Expr | None:

@@ -42,3 +42,8 @@ def test_a_copy_is_matched_and_records_that_are_equal_share() -> None:
 def test_one_person_is_matched() -> None:
     space, x, y = spaces(1, 0.1, False)
     assert assigned(space, x, y).tolist() == [1.0]
+
+
+def test_people_who_are_alike_are_not_told_apart_by_their_rows() -> None:
+    space, x, y = spaces(400, 2.0, False)
+    assert assigned(space, np.repeat(x[:1], 400, axis=0), y).sum() < 10

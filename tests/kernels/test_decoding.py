@@ -106,11 +106,28 @@ def test_the_number_in_a_sentence_is_read(values: list[float], sentence: str) ->
 
 @settings(deadline=None, max_examples=50)
 @given(wholes)
-def test_the_first_three_numbers_of_a_text_are_read_each(values: list[int]) -> None:
-    found = of_texts([f"C-{i} of {value} at {value + 1}; {value + 2}" for i, value in enumerate(values)])
+def test_the_first_three_numbers_of_a_text_are_read_each_and_the_last(values: list[int]) -> None:
+    found = of_texts([f"C-{i} of {value} at {value + 1}; 7; {value + 2}" for i, value in enumerate(values)])
     assert same(found["by number 2 in it"], values)
     assert same(found["by number 3 in it"], [value + 1 for value in values])
     assert "by number 4 in it" not in found
+    assert same(found["by the last number in it"], [value + 2 for value in values])
+
+
+@settings(deadline=None, max_examples=50)
+@given(cents)
+def test_a_hyphen_within_a_code_is_no_sign(values: list[float]) -> None:
+    found = of_texts([f"C-{i:04d}-{value}: {-value}" for i, value in enumerate(values)])
+    assert same(found["by number 1 in it"], range(len(values)))
+    assert same(found["by number 2 in it"], values)
+    assert same(found["by number 3 in it"], [-value for value in values])
+
+
+@settings(deadline=None, max_examples=50)
+@given(wholes)
+def test_the_end_of_an_identifier_is_read(values: list[int]) -> None:
+    found = of_texts([f"00000000-0000-4000-8000-{value:012d}" for value in values])
+    assert same(found["by the last number in it"], values)
 
 
 @settings(deadline=None, max_examples=50)

@@ -165,6 +165,7 @@ MASKED: dict[str, Make] = {
     "NULL for the rich": lambda data: np.where(data.income > np.quantile(data.income, 0.8), np.nan, data.y[:, 0]),
     "a power of the key added": lambda data: data.income + 100 * data.key**2,
     "a multiple of the key added": lambda data: data.income + 12_345 * data.key,
+    "of numbers too small to square": lambda data: (data.income + 20 * data.y[:, 0] / data.y[:, 0].std()) * 1e-170,
 }
 
 
@@ -174,6 +175,13 @@ def test_a_masked_column_that_hides_its_original_is_found(name: str, seed: int) 
     data = Data(seed)
     own = np.array(MASKED[name](data), dtype=float)
     assert not data.found(Role.MASKED, Type.NUMBER, own, np.column_stack([own, data.y[:, 1]])).passed
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_masked_numbers_too_small_to_square_pass(seed: int) -> None:
+    data = Data(seed)
+    tiny = data.y * 1e-170
+    assert data.found(Role.MASKED, Type.NUMBER, tiny[:, 0], tiny).passed
 
 
 @pytest.mark.parametrize("seed", range(2))

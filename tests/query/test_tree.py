@@ -39,6 +39,22 @@ def test_an_argument_by_its_name() -> None:
     assert render(sql.query([exp.Star()], asked)) == "SELECT * FROM read_csv('f.csv', header := TRUE)"
 
 
+def test_a_short_hash_is_a_whole_number_that_a_double_holds() -> None:
+    with duckdb.connect() as con:
+        hashes = ("0", "18446744073709551615", "1311768467463790320")
+        for digest in hashes:
+            own = sql.short(sql.cast(sql.text(digest), "UBIGINT"))
+            [(found,)] = con.execute(f"SELECT {render(own)}").fetchall()
+            assert found == int(digest) // 2**11 == int(found) < 2**53
+
+
+def test_flat_lists_are_one_also_where_there_is_none() -> None:
+    lists = [sql.array(map(sql.number, own), "DOUBLE") for own in ([1, 2], [], [3])]
+    with duckdb.connect() as con:
+        found = con.execute(f"SELECT {render(sql.flat(lists))}, {render(sql.flat([]))}").fetchone()
+    assert found == ([1.0, 2.0, 3.0], [])
+
+
 def test_rows_of_either_table_are_there_once() -> None:
     rows = sql.derived(sql.raw("SELECT unnest([1, 2]) AS k, true AS a"), "x").either(
         sql.derived(sql.raw("SELECT unnest([2, 3]) AS k, true AS b"), "y"), ["k"]
