@@ -53,6 +53,19 @@ def columns(value: Any) -> list[str]:
     return names
 
 
+@reader(
+    f"{columns.takes}, or {{'token': 'customer_id'}} where a column stands for one of another name",
+    columns=ColumnNames.LISTED,
+)
+def replaced_columns(value: Any) -> list[str] | dict[str, str]:
+    if not isinstance(value, Mapping):
+        names: list[str] = columns(value)
+        return names
+    if not all(isinstance(name, str) for name in value.values()):
+        raise MisreadError
+    return {str(name): original for name, original in value.items()}
+
+
 @reader("a list of column names, such as ['x1', 'x2']", columns=ColumnNames.LISTED)
 def column_list(value: Any) -> list[str]:
     """As the plain macros take them."""
@@ -283,26 +296,41 @@ def _value(node: exp.Expr, declared: exp.Expr | None = None) -> Any:
                 raise _NotALiteralError
             return _value(node.this, node.args["to"])
         case exp.Array():
-            return [_value(item) for item in node.expressions]
+            return [_value(item, _inside(declared, 0)) for item in node.expressions]
         case exp.Struct():
             return _struct(node, declared)
         case exp.Map() | exp.ToMap():
-            return _map(node)
+            return _map(node, declared)
         case _:
             raise _NotALiteralError
 
 
 def _renamed(value: Any, declared: exp.Expr | None) -> Any:
     """A struct of expressions has lost its names on the way; its declared type still has them."""
+    if isinstance(value, list):
+        return [_renamed(part, _inside(declared, 0)) for part in value]
     if not isinstance(value, dict) or not isinstance(declared, exp.DataType):
         return value
-    names = [field.name for field in declared.expressions]
-    return dict(zip(names, value.values(), strict=True)) if len(names) == len(value) else value
+    if declared.is_type(exp.DataType.Type.MAP):
+        return {name: _renamed(part, _inside(declared, -1)) for name, part in value.items()}
+    fields = declared.expressions
+    if len(fields) != len(value):
+        return value
+    parts = zip(fields, value.values(), strict=True)
+    return {field.name: _renamed(part, field.args.get("kind")) for field, part in parts}
+
+
+def _inside(declared: exp.Expr | None, which: int) -> exp.Expr | None:
+    """The type of the items of a list, or of the keys or the values of a map."""
+    if not isinstance(declared, exp.DataType) or not declared.expressions:
+        return None
+    found: exp.Expr = declared.expressions[which]
+    return found
 
 
 def _struct(node: exp.Struct, declared: exp.Expr | None) -> dict[str, Any]:
     named = {
-        item.name: _value(item.expression)
+        item.name: _value(item.expression, _field(declared, item.name))
         for item in node.expressions
         if isinstance(item, exp.PropertyEQ)
     }
@@ -311,18 +339,25 @@ def _struct(node: exp.Struct, declared: exp.Expr | None) -> dict[str, Any]:
     # struct_pack(0.8, 0.3) has lost its names; the declared type still has them.
     if not isinstance(declared, exp.DataType):
         raise _NotALiteralError
-    names = [field.name for field in declared.expressions]
-    return dict(zip(names, map(_value, node.expressions), strict=True))
+    parts = zip(declared.expressions, node.expressions, strict=True)
+    return {field.name: _value(part, field.args.get("kind")) for field, part in parts}
 
 
-def _map(node: exp.Expr) -> Mapping[str, Any]:
+def _field(declared: exp.Expr | None, name: str) -> exp.Expr | None:
+    """The type of a struct's field."""
+    fields = declared.expressions if isinstance(declared, exp.DataType) else []
+    return next((field.args.get("kind") for field in fields if field.name == name), None)
+
+
+def _map(node: exp.Expr, declared: exp.Expr | None) -> Mapping[str, Any]:
     inner = node.this if isinstance(node, exp.ToMap) else node
     if isinstance(inner, exp.Struct):
         return _struct(inner, None)
     keys, values = inner.args.get("keys"), inner.args.get("values")
     if keys is None or values is None:
         raise _NotALiteralError
-    return dict(zip(_value(keys), _value(values), strict=True))
+    own = [_value(part, _inside(declared, -1)) for part in values.expressions]
+    return dict(zip(_value(keys), own, strict=True))
 
 
 def _plain_number(literal: str) -> int | float:

@@ -33,8 +33,12 @@ class Promise(Enum):
     ALIKE_ROWS = "every row is like k - 1 others"
     DIVERSE_VALUES = "every group has l values"
     BOUND = "no more told than an epsilon allows"
+    TRUTH = "less is said of a value, and nothing false"
+    COMMON_LEVELS = "no level that few rows have"
     RECONSTRUCTION = "tables can be reconstructed"
     SHARES = "the expected share of every level"
+    INTERVALS = "intervals between a person's dates exactly"
+    EQUALITY = "equal values stay equal, and different ones different"
     KEYED = "the same row gets the same noise, however often it is read"
 
 
@@ -64,6 +68,7 @@ class LossKind(Enum):
     STABILITY = "the same values in a later release"
     EXTREMES = "secrecy of extremes"
     NEARNESS = "secrecy of values that stay near their originals, or are predicted"
+    FREQUENCIES = "secrecy of how often a value occurs, and of which rows share it"
     GROUPS = "secrecy of what rows of a group have in common"
     SMALL_TABLES = "secrecy in small tables and groups"
     SEVERAL_RELEASES = "secrecy where the same rows are released more than once"

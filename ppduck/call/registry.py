@@ -126,6 +126,7 @@ ROOMS = (
     "ppduck.measures",
     "ppduck.attacks",
     "ppduck.gate",
+    "ppduck.policy",
     "ppduck.guide",
 )
 AnyFunction = TypeVar("AnyFunction", bound=Function)

@@ -29,13 +29,17 @@ KNOWN = {
 _seen: set[int] = set()  # which known values were found: a process has one DuckDB
 
 
+def asked() -> str:
+    """A list of the hashes, as SQL."""
+    return f"[{', '.join(sql.render(sql.call('hash', sql.raw(values))) for values in KNOWN)}]"
+
+
 def refuse_another_hash(function: str, catalog: Catalog) -> None:
     """Raises where hash() gives other values than it did when releases were made."""
     known = hash(tuple(KNOWN.items()))
     if known in _seen:
         return
-    asked = [sql.render(sql.call("hash", sql.raw(values))) for values in KNOWN]
-    if catalog.evaluate(f"[{', '.join(asked)}]") != list(KNOWN.values()):
+    if catalog.evaluate(asked()) != list(KNOWN.values()):
         version = catalog.evaluate(sql.render(sql.call("version")))
         raise Faults(function).refuse(
             f"DuckDB {version} computes hash() otherwise than the versions that ppduck knows, so that the same release "

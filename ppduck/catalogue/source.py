@@ -27,12 +27,17 @@ class Column:
         return self.type in _INTEGERS
 
     @property
+    def is_fraction(self) -> bool:
+        """Of floating point, so that it may hold NaN and infinity."""
+        return self.type in _FRACTIONS
+
+    @property
     def is_decimal(self) -> bool:
         return self.type.startswith("DECIMAL")
 
     @property
     def is_numeric(self) -> bool:
-        return self.is_integer or self.is_decimal or self.type in _FRACTIONS
+        return self.is_integer or self.is_decimal or self.is_fraction
 
     @property
     def is_boolean(self) -> bool:

@@ -10,16 +10,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import field
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
+from ppduck.catalogue import questions
 from ppduck.catalogue.reader import Reader
 from ppduck.catalogue.rehearsal import read_through
 from ppduck.catalogue.source import Column, Home, Source
+from ppduck.catalogue.table_names import parts, written
 from ppduck.catalogue.trip import Trip
 from ppduck.errors import Faults, PpduckError, UnreadError, near_miss, quoted
 from ppduck.frozen import frozen
@@ -27,7 +26,7 @@ from ppduck.query import tree as sql
 from ppduck.query.whole_names import foreign
 from ppduck.values import folded
 
-_LOOK_AHEAD = 10_000
+LOOK_AHEAD = 10_000
 ROWS_PER_LEVEL = 3  # a text with fewer rows a level is a name, not a category
 _SMALL_PART = 0.25
 _NOISE_COLUMNS = 5
@@ -60,7 +59,7 @@ class Catalog:
         stripped = given.strip()
         if stripped.startswith("("):
             return self._select(faults, stripped)
-        name = _table_name(stripped)
+        name = written(stripped)
         candidates = [name] if name else []
         if name is None or "." in stripped or "/" in stripped:
             candidates.append(sql.render(exp.to_identifier(stripped, quoted=True)))
@@ -122,14 +121,7 @@ class Catalog:
         return self.trip.once(question, lambda: self._read_levels(source, name, at_most))
 
     def _read_levels(self, source: Source, name: sql.Expr, at_most: int) -> list[str] | None:
-        level, present = sql.column("level"), sql.present([name])
-        distinct = sql.query(
-            [sql.named(name, "level")],
-            sql.source(source.sql),
-            where=present,
-            distinct=True,
-            limit=sql.number(at_most + 1),
-        )
+        level, distinct = sql.column(questions.LEVEL), questions.distinct(source, name, at_most)
         listed = sql.query(
             [sql.cast(level, "VARCHAR")], sql.derived(distinct, "levels"), order=[level.copy()]
         )
@@ -138,12 +130,25 @@ class Catalog:
 
     def counts(self, source: Source, column: Column, levels: Sequence[str | None]) -> list[int]:
         """How many rows have each of these levels."""
-        text = sql.cast(sql.column(column.name), "VARCHAR")
-        query = sql.query(
-            [text, sql.call("count", exp.Star())], sql.source(source.sql), group=[text.copy()]
-        )
-        counts = dict(self.reader.execute(sql.render(query)).fetchall())
+        counts = dict(self.reader.execute(sql.render(questions.counts(source, column))).fetchall())
         return [counts.get(level, 0) for level in levels]
+
+    def extremes(
+        self, source: Source, columns: Sequence[Column]
+    ) -> dict[str, tuple[str, str] | None]:
+        """The least and the greatest finite value of columns of numbers; None of one that has no value."""
+        names = [column.name for column in columns]
+        question = ("extremes", self.place, source.sql, *names)
+        found = self.trip.once(question, lambda: self._read_extremes(source, columns))
+        ends = zip(found[::2], found[1::2], strict=True)
+        return {
+            name: None if low is None else (low, high)
+            for name, (low, high) in zip(names, ends, strict=True)
+        }
+
+    def _read_extremes(self, source: Source, columns: Sequence[Column]) -> tuple[Any, ...]:
+        query = sql.render(questions.extremes(source, columns))
+        return tuple(self.reader.execute(query).fetchone())
 
     def as_type(self, value: object, type_: str) -> str | None:
         """A value as the text that a type gives it; None where the type has no such value."""
@@ -156,7 +161,7 @@ class Catalog:
 
     def homes(self, name: str) -> list[Home]:
         """Where a table or view of that name is, as far as the planner can see; the most likely place first."""
-        *places, own = _parts(name)
+        *places, own = parts(name)
         entries = [
             each for each in self.trip.entries(self.reader) if folded(each.name) == folded(own)
         ]
@@ -176,7 +181,7 @@ class Catalog:
     def home(self, name: str) -> Home | None:
         """Where a name leads to; None where it leads nowhere, or where only the search path could tell."""
         homes = self.homes(name)
-        if len(homes) > 1 and len(_parts(name)) < 3:
+        if len(homes) > 1 and len(parts(name)) < 3:
             here = self._here()
             homes = [home for home in homes if (home.database, home.schema) == here or "." in name]
             homes = homes if len(homes) == 1 else []
@@ -197,19 +202,21 @@ class Catalog:
             rows, seen = self._seen(source, texts)
             most = min(at_most, rows / ROWS_PER_LEVEL)
             crowded = {text.name for text, count in zip(texts, seen, strict=True) if count > most}
-        found = {}
-        for column in columns:
-            levels = None if column.name in crowded else self.levels(source, column, at_most)
-            if levels is not None:
-                found[column.name] = levels
-        return found
+        asked = [column for column in columns if column.name not in crowded]
+        found = self.levels_of(source, asked, at_most)
+        return {name: levels for name, levels in found.items() if levels is not None}
+
+    def levels_of(
+        self, source: Source, columns: Sequence[Column], at_most: int
+    ) -> dict[str, list[str] | None]:
+        """The same as ``levels`` of several categories."""
+        return {column.name: self.levels(source, column, at_most) for column in columns}
 
     def with_null(self, source: Source, columns: Sequence[Column]) -> frozenset[str]:
         """Those of the columns that hold NULL."""
         if not columns:
             return frozenset()
-        held = [sql.call("bool_or", sql.column(column.name).is_(exp.null())) for column in columns]
-        query = sql.query(held, sql.source(source.sql))
+        query = questions.holding_null(source, columns)
         found = self.reader.execute(sql.render(query)).fetchone()
         return frozenset(column.name for column, null in zip(columns, found, strict=True) if null)
 
@@ -232,18 +239,26 @@ class Catalog:
         counts = [
             sql.call("count", exp.Distinct(expressions=[sql.column(text.name)])) for text in texts
         ]
-        head = sql.query([exp.Star()], sql.source(source.sql), limit=sql.number(_LOOK_AHEAD))
+        head = sql.query([exp.Star()], sql.source(source.sql), limit=sql.number(LOOK_AHEAD))
         query = sql.query([sql.call("count", exp.Star()), *counts], sql.derived(head, "_pp_head"))
         rows, *seen = self.reader.execute(sql.render(query)).fetchone()
         return rows, seen
 
     def about_how_many_rows(self, source: Source) -> int | None:
         """What the catalogue says of a table; None for a view or a file, of which only a look would tell."""
-        own = folded(_parts(source.sql)[-1])
+        own = folded(parts(source.sql)[-1])
         sizes = [
             entry.rows for entry in self.trip.entries(self.reader) if folded(entry.name) == own
         ]
         return max((size for size in sizes if size is not None), default=None)
+
+    def size_of(self, source: Source) -> int | None:
+        """The same of a table whose place is known, for who must not take one table for another."""
+        return (
+            self.about_how_many_rows(source)
+            if source.has_rowid and self.homes(source.sql)
+            else None
+        )
 
     def fits_in_memory(self, source: Source) -> bool:
         """Whether all rows of a source, some eight bytes a value, take a small part of the memory limit."""
@@ -319,14 +334,14 @@ class Catalog:
 
     def _is_view(self, name: str) -> bool:
         """Whether whatever bears a name is a view."""
-        own = folded(_parts(name)[-1])
+        own = folded(parts(name)[-1])
         return {
             entry.is_view for entry in self.trip.entries(self.reader) if folded(entry.name) == own
         } == {True}
 
     def _is_file(self, name: str) -> bool:
         """Whether a name that can be read is no catalogue entry: then it is a file."""
-        return folded(_parts(name)[-1]) not in {folded(table) for table in self.tables()}
+        return folded(parts(name)[-1]) not in {folded(table) for table in self.tables()}
 
     def _runs(self, query: str) -> bool:
         try:
@@ -346,36 +361,12 @@ def _trouble(faults: Faults, label: str, name: str, error: UnreadError) -> str:
     absent = (
         missing is not None
         and not name.startswith("(")
-        and folded(missing["name"]) == folded(_parts(name)[-1])
+        and folded(missing["name"]) == folded(parts(name)[-1])
     )
     return "" if absent else str(error)
-
-
-@lru_cache(maxsize=256)
-def _parts(name: str) -> tuple[str, ...]:
-    return tuple(
-        part.name for part in sqlglot.parse_one(name, into=exp.Table, dialect="duckdb").parts
-    )
 
 
 def _bytes(setting: str) -> float:
     """'18.8 GiB' as a number; 0 for a setting that cannot be read."""
     amount, _, unit = setting.partition(" ")
     return float(amount) * _UNITS.get(unit, 0)
-
-
-@lru_cache(maxsize=256)
-def _table_name(text: str) -> str | None:
-    """The text as a (qualified) name with every part quoted, or None where it is no name."""
-    try:
-        parsed = sqlglot.parse_one(text, into=exp.Table, dialect="duckdb")
-    except SqlglotError:
-        return None
-    if not isinstance(parsed, exp.Table) or not all(
-        isinstance(part, exp.Identifier) for part in parsed.parts
-    ):
-        return None
-    plain = {"this", "db", "catalog"}
-    if any(value for key, value in parsed.args.items() if key not in plain):
-        return None
-    return ".".join(sql.render(exp.to_identifier(part.name, quoted=True)) for part in parsed.parts)

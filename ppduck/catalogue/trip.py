@@ -58,6 +58,14 @@ class Trip:
         """What a planned call tells of itself to those who read over it: rr_mask its design to rr_reconstruct."""
         self._records.append(fact)
 
+    def captured(self, ask: Callable[[], Answer]) -> tuple[Answer, tuple[Any, ...]]:
+        """An answer, and what was recorded on the way, which is then recorded no more."""
+        before = len(self._records)
+        answer = ask()
+        found = tuple(self._records[before:])
+        del self._records[before:]
+        return answer, found
+
     def recorded_by(self, ask: Callable[[], Any]) -> tuple[Any, ...]:
         """What is recorded while something is asked."""
         before = len(self._records)

@@ -98,9 +98,10 @@ class Mechanism:
 
     def _looked_at(self) -> sql.Expr:
         """Of a large table, whether a row is looked at: some keys with all of their rows, and some rows."""
+        row = sql.column("rowid" if self.source.has_rowid else "_pp_row")
         parts = [
             sql.equal(exp.Mod(this=value, expression=sql.number(self.of.one_key_in)), sql.number(0))
-            for value in (keys.told_apart(self.key_columns), keys.told_apart([sql.column("rowid")]))
+            for value in (keys.told_apart(self.key_columns), keys.told_apart([row]))
         ]
         return exp.or_(*parts)
 

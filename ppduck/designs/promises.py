@@ -17,7 +17,7 @@ KEEPS = (
     ),
     Guarantee(Promise.SHARES, "the expected share of every level", lambda call: call.invariant),
 )
-LOSES = (
+_OF_ANY = (
     Loss(LossKind.OTHER_COLUMNS, "protection by columns that are not randomized"),
     Loss(
         LossKind.SEVERAL_RELEASES,
@@ -27,6 +27,9 @@ LOSES = (
         LossKind.SEVERAL_RELEASES,
         "secrecy of a change: a published value that changes shows that the true one did",
     ),
+)
+LOSES = (
+    *_OF_ANY,
     Loss(
         LossKind.PRESENCE,
         "secrecy of who gave no answer: NULL stays NULL",
@@ -53,4 +56,10 @@ LOSES = (
         "protection: seeded draws can be made again by anybody; for tests only",
         lambda call: call.seed is not None,
     ),
+)
+# Of a call that cannot but name its levels and a key, and keeps NULL.
+KEEPS_NAMED = KEEPS[:3]
+LOSES_NAMED = (
+    *_OF_ANY,
+    Loss(LossKind.PRESENCE, "secrecy of who gave no answer: NULL stays NULL"),
 )

@@ -83,9 +83,7 @@ def resolve(function: str, catalog: Catalog, call: RandomizingCall) -> Randomiza
     home = catalog.homes(source.sql)[:1] if source.has_rowid else []
     # a file is known by its name
     table = folded(f"{home[0].schema}.{home[0].name}" if home else source.label)
-    one_key_in = (
-        max((catalog.about_how_many_rows(source) or 0) // KEYS_TO_LOOK_AT, 1) if home else 1
-    )
+    one_key_in = max((catalog.size_of(source) or 0) // KEYS_TO_LOOK_AT, 1)
     return Randomization(
         function=function,
         call=call,

@@ -57,13 +57,17 @@ def counts(name: str, figures: Sequence[sql.Expr]) -> Aggregate:
     return _same(name, sql.array(figures, "BIGINT"), _by_item(_added), "sum")
 
 
-def sums(name: str, values: Sequence[sql.Expr]) -> Aggregate:
-    return _same(name, plain.sums(values), _by_item(_added), "sum")
+def sums(name: str, values: Sequence[sql.Expr], *, compensated: bool = False) -> Aggregate:
+    return _same(name, plain.sums(values, _sum(compensated)), _by_item(_added), "sum")
 
 
-def products(name: str, values: Sequence[sql.Expr]) -> Aggregate:
+def products(name: str, values: Sequence[sql.Expr], *, compensated: bool = False) -> Aggregate:
     """Sums of products of all pairs: the lower triangle row by row."""
-    return _same(name, plain.products(values), _by_item(_added), "sum")
+    return _same(name, plain.products(values, _sum(compensated)), _by_item(_added), "sum")
+
+
+def _sum(compensated: bool) -> str:
+    return plain.COMPENSATED if compensated else plain.PLAIN
 
 
 def present(name: str, value: sql.Expr) -> Aggregate:
@@ -85,10 +89,13 @@ def peaks(name: str, values: Sequence[sql.Expr]) -> Aggregate:
     return most(name, [sql.call("abs", value.copy()) for value in values])
 
 
-def mean(name: str, value: sql.Expr, *, none: float | None = None) -> Aggregate:
+def mean(
+    name: str, value: sql.Expr, *, none: float | None = None, compensated: bool = False
+) -> Aggregate:
     """The mean; ``none`` where there is no value."""
-    whole = sql.call("avg", value.copy())
-    parts = (sql.call("sum", sql.double(value.copy())), sql.call("count", value.copy()))
+    whole = sql.call("favg" if compensated else "avg", value.copy())
+    added = sql.call(_sum(compensated), sql.double(value.copy()))
+    parts = (added, sql.call("count", value.copy()))
 
     def merge(found: Sequence[tuple[Any, ...]]) -> Any:
         count = sum(each[1] for each in found)
@@ -203,20 +210,32 @@ def count_distinct(name: str, key: sql.Expr) -> Aggregate:
     return Aggregate(name, plain.count_distinct(key), (keys,), merge, "distinct keys")
 
 
+def counts_distinct(name: str, values: Sequence[sql.Expr]) -> Aggregate:
+    """How many distinct values each column has, exactly, as one list."""
+    lists = [_distinct_values(sql.cast(value.copy(), "VARCHAR")) for value in values]
+
+    def merge(found: Sequence[tuple[Any, ...]]) -> Any:
+        parts = [[set(each or ()) for each in part] for (part,) in found]
+        return [len(set().union(*each)) for each in zip(*parts, strict=True)]
+
+    whole = sql.array([plain.count_distinct(value) for value in values], "BIGINT")
+    return Aggregate(name, whole, (sql.array(lists, "VARCHAR[]"),), merge, "distinct values")
+
+
+def _distinct_values(value: sql.Expr) -> sql.Expr:
+    """A list of them, without NULL."""
+    listed = sql.call("list", exp.Distinct(expressions=[value]))
+    return sql.only(listed, exp.Not(this=value.copy().is_(exp.null())))
+
+
 def any_value(name: str, value: sql.Expr) -> Aggregate:
     """The value of some row: for what is the same in all of them."""
-    whole = sql.call("any_value", value.copy())
-    return _same(
-        name, whole, lambda found: next((v for (v,) in found if v is not None), None), "any"
-    )
+    return _same(name, sql.call("any_value", value.copy()), _first, "any")
 
 
 def any_of(name: str, values: Sequence[sql.Expr]) -> Aggregate:
-    """A list of values that are the same in all rows, each an aggregate already."""
-    whole = sql.array(values, "DOUBLE")
-    return _same(
-        name, whole, lambda found: next((v for (v,) in found if v is not None), None), "any"
-    )
+    """A list of values that are the same in all rows, each an aggregate already; a part without rows has none."""
+    return _same(name, sql.array(values, "DOUBLE"), _by_item(_first), "any")
 
 
 def in_order_of(
@@ -271,6 +290,10 @@ def _by_item(one: Callable[[Sequence[tuple[Any, ...]]], Any]) -> Merge:
         return [one([(item,) for item in items]) for items in zip(*lists, strict=True)]
 
     return merge
+
+
+def _first(found: Sequence[tuple[Any, ...]]) -> Any:
+    return next(iter(_known(found)), None)
 
 
 def _known(found: Sequence[tuple[Any, ...]]) -> list[Any]:

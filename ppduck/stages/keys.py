@@ -49,6 +49,16 @@ def key(columns: Sequence[Column]) -> sql.Expr:
     return _digest([text(column) for column in ordered])
 
 
+def whole(column: Column) -> sql.Expr:
+    """The whole number of 64 bits that a value is, as which it is its own key; NULL for any other."""
+    return _whole(sql.column(column.name), column.type)
+
+
+def is_always_whole(column: Column) -> bool:
+    """Whether each of its values is one, by its type."""
+    return column.type in _NARROW
+
+
 def content(columns: Sequence[Column] | None) -> sql.Expr:
     """The same of a whole row, ``_pp_row``; where its columns are not known, of the text that DuckDB writes of it."""
     if columns is None:

@@ -94,9 +94,8 @@ def _row(measured: Measured, terms: Sequence[str]) -> Totals:
     found = aggregates.farthest(
         "_pp_outlier", row, sql.column("_pp_leverage"), sql.column("_pp_limit")
     )
-    return Totals(
-        FARTHEST, True, masking.small_groups(), [found], sql.derived(levered, "_pp_levered")
-    )
+    rows = sql.derived(levered, "_pp_levered")
+    return Totals(FARTHEST, True, masking.small_groups(), [found], rows, meets=[AXES])
 
 
 def _along(axis: int, values: Sequence[sql.Expr]) -> sql.Expr:

@@ -64,6 +64,7 @@ class Totals(Stage):
     aggregates: Sequence[Aggregate]
     rows: sql.Rows
     where: sql.Expr | None = None
+    meets: Sequence[str] = ()  # small tables without whose rows there is nothing to sum up
 
     @property
     def tree(self) -> sql.Expr:

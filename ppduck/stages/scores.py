@@ -29,7 +29,7 @@ from ppduck.stages.narrow_table import (
     sampled_upto,
 )
 from ppduck.stages.noise import noisy
-from ppduck.stages.plan import Plan, Rows, Sorted
+from ppduck.stages.plan import Plan, Rows, Sorted, Stage
 from ppduck.stages.projection import joined_back
 from ppduck.stages.solve import column_figures, outputs, solving
 from ppduck.stages.source import source
@@ -43,6 +43,13 @@ Kept = dict[str, sql.Expr]
 
 def _value_only(by: list[sql.Expr], value: sql.Expr) -> Kept:
     return {ranks.VALUE: value}
+
+
+@frozen
+class RankedPlan(Plan):
+    """A plan that sorts, beside what it sorts by: an engine that has no table in one piece ranks in its own way."""
+
+    scores: Scores
 
 
 @frozen
@@ -80,33 +87,48 @@ class Scores:
         also = [sampled_upto(SAMPLE_SIZE), *present, aggregates.rows(ALL_ROWS)]
         return replace(own, values=values, centre=centre, also=also)
 
-    def plan(self) -> Plan:
-        masking, terms = self.masking, self.terms
-        mask = masking.mask
+    @cached_property
+    def measured(self) -> Measured:
+        mask, call = self.masking.mask, self.masking.call
         assert isinstance(mask, LinearMask)
-        shares = [sql.column(f"_pp_p{i}") for i in self.scored]
-        measured = Measured(
-            masking,
-            terms,
+        return Measured(
+            self.masking,
+            self.terms,
             NARROW,
             True,
-            mask.weighs_x(masking.call),
-            columns=shares,
+            mask.weighs_x(call),
+            columns=[sql.column(f"_pp_p{i}") for i in self.scored],
             also=self._ranks(),
         )
-        sample = sample_of_terms(measured)
-        made = masked(measured, outputs(measured, masking.q), masking.q, self.beside(masking))
+
+    def looked(self) -> list[Stage]:
+        """The stages of the first look."""
+        return [*look(self.masking, self.terms, column_figures(self.masking))]
+
+    def solved(self) -> list[Stage]:
+        """The stages from rows with their scores to the form."""
+        masking = self.masking
+        sample = sample_of_terms(self.measured)
+        return [
+            noisy(masking, NARROW, kept=True),
+            *solving(self.measured, specification(masking, self.terms), masking.q, sample),
+        ]
+
+    def masked_scores(self) -> list[sql.Expr]:
+        return outputs(self.measured, self.masking.q)
+
+    def plan(self) -> RankedPlan:
+        masking, beside = self.masking, self.beside(self.masking)
         stages = [
             source(masking, numbered=True),
-            *look(masking, terms, column_figures(masking)),
+            *self.looked(),
             *(self._shares(i) for i in self.scored),
             self._narrow(),
-            noisy(masking, NARROW, kept=True),
-            *solving(measured, specification(masking, terms), masking.q, sample),
-            made,
+            *self.solved(),
+            masked(self.measured, self.masked_scores(), masking.q, beside),
         ]
         results = [(self.back(self, j), ranks.VALUE) for j in range(masking.q)]
-        return Plan(tuple(stages), joined_back(masking, results))
+        return RankedPlan(tuple(stages), joined_back(masking, results), self)
 
     def places(self, j: int) -> sql.Expr:
         """The values of a conf column at their places, which the sort for its scores has found."""
@@ -129,7 +151,7 @@ class Scores:
         by: list[sql.Expr] = [sql.column(name) for name in masking.roles.strata]
         kept = self.kept(by, sql.column(masking.roles.conf[i - p].name)) if i >= p else {}
         named = [sql.named(value, name) for name, value in kept.items()]
-        found = ranks.ranks(sql.table(SOURCE), by, self._sortable(i), named)
+        found = ranks.ranks(sql.table(SOURCE), by, self.sortable(i), named)
         rows = sql.derived(found, "_pp_sorted").matched(
             sql.table(LOOK), masking.to_rows("_pp_sorted")
         )
@@ -140,7 +162,7 @@ class Scores:
             columns += [sql.column(name, "_pp_sorted") for name in own]
         return Sorted(self._ranked(i), True, sql.query(columns, rows))
 
-    def _sortable(self, i: int) -> sql.Expr:
+    def sortable(self, i: int) -> sql.Expr:
         """The column itself where it is known to be a number: as DOUBLE large integers would tie."""
         roles, p = self.masking.roles, self.own.p
         name = roles.conf[i - p].name if i >= p else roles.features[i].column
@@ -158,8 +180,12 @@ class Scores:
                 sql.table(ranked), sql.equal(sql.column(ROW, ranked), sql.column(ROW, SOURCE))
             )
             columns.append(sql.column(f"_pp_p{i}", ranked))
+        return self.scoring(sql.query(columns, rows))
+
+    def scoring(self, rows: sql.Expr) -> Rows:
+        """Rows that have their shares of ranks, with their scores."""
         scores = {f"_pp_p{i}": f"_pp_z{i}" for i in self.scored}
-        return Rows(NARROW, False, normals.with_scores(sql.query(columns, rows), scores))
+        return Rows(NARROW, False, normals.with_scores(rows, scores))
 
     def _ranks(self) -> list[Aggregate]:
         """Ranks about their middle, and indicators about their mean: what rank correlations are made of."""

@@ -14,15 +14,12 @@ from ppduck.stages.plan import Rows
 def source(masking: Masking, *, numbered: bool = False) -> Rows:
     """The user's rows with their key; ``numbered``, also with a number by which what is made of them comes back."""
     roles = masking.roles
-    # Beside the key stands what is masked and what it is masked by: rows that wrongly share a key must not share
-    # noise, which their difference would be free of. The order in which columns are named must not show.
-    key = [*identity(masking), *_used(masking)]
     where = None
     if masking.call.on_null == "drop":
         where = sql.present([sql.column(name) for name in roles.nonconf])
     # The key stands right behind the user's columns, where the first look checks what type the row has.
     hidden = {column.name: sql.hidden(column.name) for column in roles.conf if column.is_integer}
-    columns = [sql.star("_pp_row", replace=hidden), sql.named(sql.call("hash", *key), KEY)]
+    columns = [sql.star("_pp_row", replace=hidden), sql.named(noise_key(masking), KEY)]
     kept = not roles.source.repeatable
     if numbered:
         number = sql.column("rowid") if roles.source.has_rowid else sql.over(sql.call("row_number"))
@@ -32,6 +29,13 @@ def source(masking: Masking, *, numbered: bool = False) -> Rows:
     return Rows(
         SOURCE, kept, sql.query(columns, sql.source(roles.source.sql, "_pp_row"), where=where)
     )
+
+
+def noise_key(masking: Masking) -> sql.Expr:
+    """What the noise of a row is keyed by."""
+    # Beside the key stands what is masked and what it is masked by: rows that wrongly share a key must not share
+    # noise, which their difference would be free of. The order in which columns are named must not show.
+    return sql.call("hash", *identity(masking), *_used(masking))
 
 
 def identity(masking: Masking) -> list[sql.Expr]:

@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
+import duckdb
 import pytest
 
 from ppduck.call import arguments
@@ -84,8 +85,67 @@ def test_values(text: str, name: str, value: Any) -> None:
     assert read(*texts) == {"tbl": "t", name: value}
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (
+            named(
+                "rules",
+                "struct_pack(struct_pack(5, -1.5), struct_pack(list_value(1, 2)))",
+                'STRUCT("the age" STRUCT(width INTEGER, top DECIMAL(2,1)), b STRUCT(breaks INTEGER[]))',
+            ),
+            {"the age": {"width": 5, "top": -1.5}, "b": {"breaks": [1, 2]}},
+        ),
+        (
+            named(
+                "rules",
+                "\"map\"(list_value('a'), list_value(struct_pack(5)))",
+                "MAP(VARCHAR, STRUCT(width INTEGER))",
+            ),
+            {"a": {"width": 5}},
+        ),
+        (
+            named("rules", "struct_pack(list_value(struct_pack(5, NULL)))", 'STRUCT(a STRUCT(width INTEGER, top "NULL")[])'),
+            {"a": [{"width": 5, "top": None}]},
+        ),
+        (named("rules", "struct_pack(struct_pack(1 + 1))", "STRUCT(a STRUCT(width INTEGER))"), {"a": {"width": 2}}),
+    ],
+)  # fmt: skip
+def test_structs_within_structs_have_their_names(text: str, value: Any) -> None:
+    rules = Parameter("rules", lambda value: value, "rules by column")
+    found = read_arguments("some_mask", [rules], [text, NOTHING], evaluate=lambda _: {"_0": {"_0": 2}})
+    assert found == {"rules": value}
+
+
 def test_null_counts_as_not_given() -> None:
     assert read(TABLE, named("conf", "CAST(NULL AS VARCHAR)", "VARCHAR")) == {"tbl": "t"}
+
+
+NESTED = 'STRUCT(x VARCHAR, "y z" STRUCT("as" VARCHAR, salt VARCHAR))'
+FORMS = {"x": "token", "y z": {"as": "hash", "salt": "s"}}
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "expected"),
+    [
+        ("struct_pack('token', struct_pack('hash', 's'))", NESTED, FORMS),
+        ("struct_pack('token', struct_pack('hash', lower('S')))", NESTED, FORMS),
+        ("list_value(struct_pack('1', 'b'))", "STRUCT(a VARCHAR, b VARCHAR)[]", [{"a": "1", "b": "b"}]),
+        ("list_value(struct_pack('1', lower('B')))", "STRUCT(a VARCHAR, b VARCHAR)[]", [{"a": "1", "b": "b"}]),
+        ("\"map\"(list_value('y z'), list_value(struct_pack('1')))", "MAP(VARCHAR, STRUCT(a VARCHAR))", {"y z": {"a": "1"}}),
+        ("\"map\"(list_value('y z'), list_value(struct_pack(f())))", "MAP(VARCHAR, STRUCT(a VARCHAR))", {"y z": {"a": "1"}}),
+    ],
+)  # fmt: skip
+def test_structs_within_others_have_their_names(value: str, type_: str, expected: object) -> None:
+    # What DuckDB gives for an expression: structs that have no names of their own.
+    answers = {
+        "{'_0': 'token', '_1': {'_0': 'hash', '_1': LOWER('S')}}": {"_0": "token", "_1": {"_0": "hash", "_1": "s"}},
+        "[{'_0': '1', '_1': LOWER('B')}]": [{"_0": "1", "_1": "b"}],
+        "MAP(['y z'], [{'_0': F()}])": {"y z": {"_0": "1"}},
+    }
+    own = (Parameter("columns", arguments.Reader("all", lambda value: value), "any"),)
+    found = read_arguments("f", own, [positional(value, type_), NOTHING], answers.__getitem__)
+    assert found == {"columns": expected}
 
 
 def test_expressions_are_asked_of_duckdb() -> None:
@@ -180,3 +240,29 @@ def test_a_number_too_large_for_a_double_is_refused() -> None:
 
 def test_a_reader_may_be_a_plain_function() -> None:
     assert Parameter("some", str, "something").takes is None
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "expected"),
+    [
+        (
+            "struct_pack(struct_pack(5, -1), 'x', list_value(struct_pack(7)))",
+            'STRUCT("the first" STRUCT(width INTEGER, "at" INTEGER), b VARCHAR, c STRUCT(w INTEGER)[])',
+            {"the first": {"width": 5, "at": -1}, "b": "x", "c": [{"w": 7}]},
+        ),
+        (
+            "\"map\"(list_value('a'), list_value(struct_pack(5)))",
+            "MAP(VARCHAR, STRUCT(w INTEGER))",
+            {"a": {"w": 5}},
+        ),
+    ],
+)
+def test_structs_inside_keep_their_names(value: str, type_: str, expected: Any) -> None:
+    """DuckDB hands them on without: the declared type has them."""
+    rules = Parameter("rules", arguments.reader("rules")(lambda given: given), "rules")
+    for text in (named("rules", value, type_), positional(value, type_)):
+        with duckdb.connect() as con:
+            found = read_arguments(
+                "some_mask", (rules,), [text, NOTHING], lambda sql: con.execute(f"SELECT {sql}").fetchall()[0][0]
+            )
+        assert found == {"rules": expected}

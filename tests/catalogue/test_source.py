@@ -15,7 +15,7 @@ pytestmark = pytest.mark.core
         ("INTEGER", {"integer", "numeric"}),
         ("UHUGEINT", {"integer", "numeric"}),
         ("DECIMAL(18,3)", {"decimal", "numeric"}),
-        ("DOUBLE", {"numeric"}),
+        ("DOUBLE", {"fraction", "numeric"}),
         ("BOOLEAN", {"boolean"}),
         ("ENUM('a', 'b')", {"enum", "category"}),
         ("VARCHAR", {"category"}),
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.core
 )
 def test_kinds_of_columns(type_: str, kinds: set[str]) -> None:
     column = Column("x", type_)
-    every = ("integer", "decimal", "numeric", "boolean", "enum", "category")
+    every = ("integer", "fraction", "decimal", "numeric", "boolean", "enum", "category")
     assert {kind for kind in every if getattr(column, f"is_{kind}")} == kinds
 
 

@@ -122,3 +122,13 @@ def test_arguments_are_constant(reader: Reader) -> None:
     assert catalog(reader).evaluate("1 + 1") == 2
     with pytest.raises(PpduckError, match=r"an argument must be constant, and random\(\) is not"):
         catalog(reader).constant("random()")
+
+
+def test_extremes_are_asked_once_of_all_columns(reader: Reader) -> None:
+    own = catalog(reader)
+    source = own.source("f", '(SELECT "Id", if("Id" > 90, 1, NULL) AS none FROM t WHERE "Id" > 4)')
+    before = reader.queries
+    asked = [source.column("id"), source.column("none")]
+    for _ in range(2):
+        assert own.extremes(source, asked) == {"Id": ("5", "29"), "none": None}
+    assert reader.queries == before + 1

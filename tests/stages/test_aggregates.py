@@ -37,6 +37,7 @@ EXACT = [
     aggregates.every("every", [POSITIVE]),
     aggregates.digest("digest", KEY),
     aggregates.count_distinct("distinct", KEY),
+    aggregates.counts_distinct("each_distinct", [KEY, sql.cast(X.copy(), "VARCHAR")]),
     aggregates.in_order_of("sample", BOTH, KEY),
     aggregates.farthest("farthest", sql.array([KEY, Y], "DOUBLE"), KEY, sql.number(10)),
     sampled_upto(5),

@@ -110,3 +110,24 @@ def test_a_collation_does_not_change_a_key(con: duckdb.DuckDBPyConnection) -> No
     con.execute("CREATE TABLE t (a VARCHAR COLLATE NOCASE); INSERT INTO t VALUES ('Ab'), ('7')")
     key = sql.render(keys.key([Column("a", "VARCHAR")]))
     assert con.execute(f"SELECT {key} FROM t ORDER BY rowid").fetchall() == [(stated("Ab"),), (7,)]
+
+
+@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize(
+    ("value", "whole"),
+    [("7.00::DECIMAL(9, 2)", 7), ("'-7'", -7), ("7::DOUBLE", 7), ("'07'", None), ("7.5", None), (f"{2**63}", None)],
+)
+def test_the_whole_number_that_a_value_is(
+    con: duckdb.DuckDBPyConnection, value: str, whole: int | None, typed: bool
+) -> None:
+    [(_, type_, *_)] = con.execute(f"DESCRIBE SELECT {value} AS x").fetchall()
+    column = Column("x", type_ if typed else "")
+    query = f"SELECT {sql.render(keys.whole(column))} FROM (SELECT {value} AS x)"
+    assert con.execute(query).fetchall() == [(whole,)]
+    assert not keys.is_always_whole(column)
+
+
+def test_which_types_hold_nothing_else() -> None:
+    assert [keys.is_always_whole(Column("x", type_)) for type_ in ("BIGINT", "UTINYINT", "UBIGINT", "VARCHAR", "")] == [
+        True, True, False, False, False,
+    ]  # fmt: skip
