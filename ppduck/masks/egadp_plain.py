@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from ppduck.call import arguments
 from ppduck.call.arguments import TABLE
 from ppduck.call.numeric_mask import NumericCall
-from ppduck.call.parameters import Call, Reader, parameter, parameters
+from ppduck.call.parameters import Call, parameter, parameters
 from ppduck.call.plain_macros import plain_macro
 from ppduck.call.registry import Kind, PlainMacro
 from ppduck.call.roles import assign
 from ppduck.catalogue.tables import Catalog
 from ppduck.masks import egadp
+from ppduck.masks._plain import KEY, SECRET
 from ppduck.masks._promises import (
     CURVES,
     EXACT_WITHOUT_NULL,
@@ -36,15 +37,8 @@ from ppduck.stages.explain import columns, noise_key, promised, table
 class PlainCall(Call):
     tbl: str = TABLE
     conf: Sequence[str] = parameter(arguments.columns, "the numeric columns to mask, one to five")
-    secret: str = parameter(
-        Reader("a text of 16 characters or more", arguments.words),
-        "what keys the noise; it stands in the query's text unless getvariable() or, in DuckDB's shell, getenv() "
-        "brings it",
-    )
-    key: Sequence[str] = parameter(
-        arguments.columns,
-        "the columns that identify a row, each once; 'rowid' numbers the rows of a table",
-    )
+    secret: str = SECRET
+    key: Sequence[str] = KEY
     nonconf: Sequence[str] = parameter(
         arguments.columns, "the numeric columns whose relation to conf is kept, up to five", ()
     )
