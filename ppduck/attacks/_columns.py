@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
 from ppduck.call.roles import choose_nonconf, numeric, refuse_overlap
 from ppduck.catalogue.source import Column, Source
 from ppduck.catalogue.tables import Catalog
@@ -100,14 +98,7 @@ def values(attacked: Attacked, source: Source) -> list[sql.Expr]:
 
 def code(column: Column) -> sql.Expr:
     """A category as a whole number of its own; NULL has one too."""
-    return short(sql.call("hash", _text(column)))
-
-
-def short(digest: sql.Expr) -> sql.Expr:
-    """53 bits of a hash, which a DOUBLE holds."""
-    return sql.double(
-        exp.paren(exp.BitwiseRightShift(this=digest, expression=sql.number(11)), copy=False)
-    )
+    return sql.short(sql.call("hash", _text(column)))
 
 
 def _number(column: Column) -> sql.Expr:

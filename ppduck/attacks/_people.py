@@ -26,12 +26,13 @@ from ppduck.pairs.one_to_one import (
 from ppduck.pairs.rows import Pairs
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
-from ppduck.stages.keys import told_apart
+from ppduck.stages.keys import text, told_apart
 from ppduck.values import Array
 
 CONTROL = "_pp_control"
 PEOPLE, CONTROL_PEOPLE = "_pp_people", "_pp_control_people"  # steps of one row, with lists
 HASH, POSITION, RECORD = "_pp_hash", "_pp_position", "_pp_record"
+PERSON = "_pp_person"  # a key, whatever its type, where the control has it too
 POOL = 10_000  # people, those who are attacked among them, that models are taught with
 
 
@@ -79,6 +80,18 @@ class Sides:
     @property
     def places(self) -> range:
         return range(len(self.attacked.every))
+
+    @property
+    def control_keys(self) -> bool:
+        """Whether the control has the key, too."""
+        own = self.control
+        return own is not None and all(own.find(key.name) for key in self.columns.key)
+
+    def _person(self, source: Source) -> list[sql.Expr]:
+        if not self.control_keys:
+            return []
+        own = [text(source.column(key.name)) for key in self.columns.key]
+        return [sql.named(told_apart(own), PERSON)]
 
     def statement(self) -> sql.Statement:
         """Steps up to the people, and the check that keys match one to one."""
@@ -129,7 +142,9 @@ class Sides:
             keys = zip(self.pairs.keys(source), self.pairs.key_names, strict=True)
             own = [sql.named(key, name) for key, name in keys]
             own += self._values(source, letter)
-            if step == MASKED:
+            if step == ORIGINAL:
+                own += self._person(source)
+            else:
                 numbers, categories = _columns.shown(source)
                 own.append(sql.named(sql.array([*numbers, *categories], "DOUBLE"), "_pp_shown"))
                 where = (
@@ -151,7 +166,7 @@ class Sides:
 
     def record(self) -> sql.Expr:
         """What stands for a released record."""
-        return _columns.short(told_apart(self.keys))
+        return sql.short(told_apart(self.keys))
 
     def _people(self, statement: sql.Statement) -> None:
         drawn = sql.query(
@@ -177,7 +192,8 @@ class Sides:
             nobody = sql.named(sql.cast(exp.null(), "DOUBLE[]"), "_pp_told_control")
             statement.step(CONTROL_PEOPLE, sql.query([nobody]), materialized=True)
             return
-        read = sql.query(self._values(self.control, "x"), sql.source(self.control.sql))
+        own = [*self._values(self.control, "x"), *self._person(self.control)]
+        read = sql.query(own, sql.source(self.control.sql))
         statement.step(CONTROL, read, materialized=not self.control.repeatable)
         row = sql.named(self.row("x"), "_pp_x")
         digest = sql.named(sql.call("hash", *(sql.column(f"_pp_x{j}") for j in self.places)), HASH)

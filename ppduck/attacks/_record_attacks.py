@@ -16,14 +16,17 @@ from ppduck.errors import PpduckError
 from ppduck.frozen import frozen
 from ppduck.kernels import score_ranges
 from ppduck.kernels.assignment import assigned
+from ppduck.kernels.guessing import chosen
 from ppduck.kernels.predicates import WINDOW
 from ppduck.kernels.seeking import Batch, Space
 from ppduck.measures import fellegi_sunter
 from ppduck.values import Array
 
-MOST_PROBABILISTIC = 5_000  # rows: every pair is weighed
+# Rows of which every pair is weighed; of more, so many are drawn.
+MOST_PROBABILISTIC, PROBABILISTIC_BLOCK = 5_000, 2_000
+FEWEST = 20  # people
 # Rows that are matched one to one: by default, and where so many people are asked for; of more, so many are drawn.
-BLOCK, MOST_ASSIGNED = 2_000, 10_000
+BLOCK, MOST_ASSIGNED = 2_000, 20_000
 NO_CONTROL = "not asked: it takes control := people who are not in the release"
 NO_KNOWN = "not asked: it takes known columns, which neither conf nor key are"
 
@@ -122,28 +125,37 @@ def _nearest(made: Search, n: int, found: Array) -> Iterator[dict[str, Any]]:
 
 
 def _probabilistic(made: Search, n: int) -> dict[str, Any]:
+    """People and records by the weight of what agrees; of many, those of a block that is drawn."""
     method = "fellegi_sunter"
-    if n > MOST_PROBABILISTIC or n > len(made.x):
+    size = min(n if n <= MOST_PROBABILISTIC else PROBABILISTIC_BLOCK, len(made.x))
+    if size < FEWEST:
         return row(
-            LINKABILITY,
-            method,
-            f"not asked: it weighs every pair, of at most {MOST_PROBABILISTIC:,} rows, and there are {n:,}; a part of "
-            "both tables can be attacked, of which it links a larger share",
+            LINKABILITY, method, f"not asked: there are fewer than {FEWEST} people to learn from"
         )
+    known = np.full(size, 1 / size)
     try:
-        mine = _by_probability(made, made.all)
-        known = 1 / n if made.by_known.empty else _by_probability(made, made.by_known)
+        if not made.by_known.empty:
+            known = _by_probability(made, made.by_known, size)
+        # Columns that tell nothing are weighed all the same: an intruder leaves them out where that does better.
+        mine = chosen([known, _by_probability(made, made.all, size)])
     except PpduckError as error:
         return row(LINKABILITY, method, f"not asked: {error}")
     says = (
-        f"of {n:,} records {share(float(mine.mean()))} weigh most with their own person, and "
-        f"{share(float(np.mean(known)))} by known alone"
+        f"of {_block(size, n, 'records')} {share(float(mine.mean()))} weigh most with their own person, and "
+        f"{share(float(known.mean()))} by known alone"
     )
-    return judged(LINKABILITY, method, says, mine, known)
+    without = float(known[0]) if made.by_known.empty else known
+    return judged(LINKABILITY, method, says, mine, without)
 
 
-def _by_probability(made: Search, space: Space) -> Array:
-    (x, a), (y, b) = (space.coordinates(rows) for rows in (made.x, made.y))
+def _block(size: int, n: int, what: str) -> str:
+    if size == n:
+        return f"{n:,} {what}"
+    return f"{size:,} of {n:,} {what}, so that all would give a smaller share,"
+
+
+def _by_probability(made: Search, space: Space, size: int) -> Array:
+    (x, a), (y, b) = (space.coordinates(rows[:size]) for rows in (made.x, made.y))
     codes = [
         np.unique(np.concatenate(pair), return_inverse=True)[1].reshape(2, -1)
         for pair in zip(a.T, b.T, strict=True)
@@ -160,20 +172,14 @@ def _by_probability(made: Search, space: Space) -> Array:
 def _assignment(made: Search, n: int) -> dict[str, Any]:
     """People and records matched one to one; of very many, those of a block that is drawn."""
     size = min(n, max(BLOCK, min(made.spec.sample, MOST_ASSIGNED)), len(made.x))
-    every = size == n
     x, y = made.x[:size], made.y[:size]
     mine = assigned(made.all, x, y)
     known: Array | float = 1 / size
     if not made.by_known.empty:
         known = _among(made.by_known, x, y)
-    among = (
-        f"{n:,} people"
-        if every
-        else f"{size:,} of {n:,} people, so that all would give a smaller share,"
-    )
     says = (
-        f"of {among} {share(float(mine.mean()))} get their own record in the best one-to-one matching, and "
-        f"{share(float(np.mean(known)))} by known alone"
+        f"of {_block(size, n, 'people')} {share(float(mine.mean()))} get their own record in the best one-to-one "
+        f"matching, and {share(float(np.mean(known)))} by known alone"
     )
     return judged(LINKABILITY, "assignment", says, mine, known)
 

@@ -18,13 +18,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ppduck.attacks._control import ADMITTED
 from ppduck.attacks._figures import rows_of
 from ppduck.attacks._people import CONTROL, AttackSpec, People, Sides, told_people
 from ppduck.call.udf import Udf, told_udf
 from ppduck.errors import PpduckError
+from ppduck.frozen import frozen
 from ppduck.kernels.predicates import Predicates, dealt
 from ppduck.kernels.seeking import TIE, Batch, Seekers, Space
-from ppduck.pairs.one_to_one import CHECK, MASKED, ORIGINAL
+from ppduck.pairs.one_to_one import MASKED, MATCHED, ORIGINAL
+from ppduck.progress import Progress
+from ppduck.query import aggregates
 from ppduck.query import tree as sql
 from ppduck.values import Array
 
@@ -48,6 +52,14 @@ Flags = npt.NDArray[np.bool_]
 _searches: OrderedDict[int, Search] = OrderedDict()
 _lock = threading.Lock()
 _numbers = itertools.count(1)
+
+
+@frozen
+class Asked(People):
+    """People, and how many rows there are in the release and the original each, and in the control."""
+
+    pairs: int
+    others: int
 
 
 class Counted:
@@ -150,7 +162,7 @@ def _least(space: Space, people: Array, pool: Array, k: int) -> Array:
 class Search:
     """All that is sought for one call."""
 
-    def __init__(self, spec: AttackSpec, people: People) -> None:
+    def __init__(self, spec: AttackSpec, people: Asked) -> None:
         width = len(spec.numbers)
         self.spec = spec
         self.is_number = np.array(spec.numbers, dtype=bool)
@@ -171,6 +183,9 @@ class Search:
             self._link()
         if self.control is not None and len(self.control):
             self._with_control(np.vstack([self.x[: self.size], self.control]))
+        rows = people.pairs * bool(self.questions)
+        rows += (people.pairs + people.others) * (self.predicates is not None)
+        self.progress = Progress(spec.faults().where, rows, "rows read")
 
     def space(self, used: Flags, kept: Flags | None = None) -> Space:
         return Space.of(self.x, self.is_number, used, kept)
@@ -217,7 +232,7 @@ class Search:
         return np.column_stack([none * 0, who, none * 0, counts[who], none, none])
 
 
-def prepare(spec: AttackSpec, people: People) -> int:
+def prepare(spec: AttackSpec, people: Asked) -> int:
     """A number that stands for what is sought; another one for each statement, as a search learns on its way."""
     made = Search(spec, people)
     token = next(_numbers)
@@ -244,7 +259,9 @@ def _batch_udf(add: Callable[[Search, Array], Array]) -> Callable[[Any, Any], pa
         found = np.empty((0, _WIDTH))
         if len(rows):
             values = rows.flatten().to_numpy(zero_copy_only=False).reshape(len(rows), -1)
-            found = add(search_of(int(tokens[0].as_py())), values)
+            made = search_of(int(tokens[0].as_py()))
+            found = add(made, values)
+            made.progress.add(len(rows))
         # The first row of the batch has all that the batch adds.
         inner = np.arange(len(found) + 1, dtype=np.int32) * _WIDTH
         listed = pa.ListArray.from_arrays(pa.array(inner), pa.array(found.reshape(-1)))
@@ -255,7 +272,7 @@ def _batch_udf(add: Callable[[Search, Array], Array]) -> Callable[[Any, Any], pa
     return batch
 
 
-PREPARE = told_udf("ppduck_attack_prepare", prepare, AttackSpec, People, "UBIGINT")
+PREPARE = told_udf("ppduck_attack_prepare", prepare, AttackSpec, Asked, "UBIGINT")
 SEARCH, MATCH_BOXES = (
     Udf(name, _batch_udf(add), ("UBIGINT", "DOUBLE[]"), "DOUBLE[][]")
     for name, add in (("ppduck_attack_search", Search.add), ("ppduck_attack_match", Search.match))
@@ -266,9 +283,12 @@ UDFS = (PREPARE, SEARCH, MATCH_BOXES)
 def search(sides: Sides, statement: sql.Statement, spec: AttackSpec) -> None:
     """Steps that read all records, and all people of the original and of the control, past what is sought."""
     told, rows = told_people()
+    told |= {"pairs": sql.column(MATCHED), "others": sql.number(0)}
+    if sides.control is not None:
+        told["others"] = sql.scalar(sql.query([aggregates.rows()], sql.table(CONTROL)))
     token = sql.named(PREPARE.in_sql(spec, told), "_pp_token")
-    # Keys that do not match are refused before anything is sought.
-    statement.step(ASKED, sql.query([token], rows.cross(sql.table(CHECK))), materialized=True)
+    # Keys that do not match, and a control of the same people, are refused before anything is sought.
+    statement.step(ASKED, sql.query([token], rows.cross(sql.table(ADMITTED))), materialized=True)
     own = sql.array([sides.record(), *(sql.column(f"_pp_y{j}") for j in sides.places)], "DOUBLE")
     if LINKABILITY in spec.attacks or (MEMBERSHIP in spec.attacks and sides.control is not None):
         _read(statement, SEARCHED, SEARCH, MASKED, own)

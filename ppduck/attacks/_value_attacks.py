@@ -15,10 +15,12 @@ from ppduck.kernels import guessing
 from ppduck.kernels.guessing import Inputs, chosen, guesses, hits, taught
 from ppduck.kernels.order import NEAR, WAYS, chance, rank_guesses, ranks
 from ppduck.kernels.score_ranges import halves
+from ppduck.progress import Progress
 from ppduck.values import Array
 
 INFERENCE, ORDER = "inference", "order"
 FEWEST = 20  # people who have a value
+MODELS = 4  # by which a column is guessed
 
 
 @frozen
@@ -71,10 +73,17 @@ class Rows:
 
 def inference(spec: AttackSpec, told: ValueTold) -> list[dict[str, Any]]:
     rows = Rows(spec, told)
-    return [_inferred(rows, *each) for each in rows.conf()]
+    total = MODELS * len(spec.conf)
+    progress = Progress(f"{spec.faults().where}: {INFERENCE}", total, "models")
+    try:
+        return [_inferred(rows, progress, *each) for each in rows.conf()]
+    finally:
+        progress.end()
 
 
-def _inferred(rows: Rows, place: int, name: str, is_number: bool) -> dict[str, Any]:
+def _inferred(
+    rows: Rows, progress: Progress, place: int, name: str, is_number: bool
+) -> dict[str, Any]:
     method = "boosted_trees"
     target = rows.x[:, place]
     present = np.isfinite(target)
@@ -88,7 +97,10 @@ def _inferred(rows: Rows, place: int, name: str, is_number: bool) -> dict[str, A
     judged_by = rows.attacked & present
     spread = float(target[present].std()) if is_number else 0.0
     tried = (rows.known(rows.x), rows.alone(place), rows.with_known(place), rows.all_shown())
-    made = [guesses(inputs, target, is_number=is_number) for inputs in tried]
+    made = []
+    for inputs in tried:
+        made.append(guesses(inputs, target, is_number=is_number))
+        progress.add(1)
     found = [hits(target, guess, is_number=is_number, spread=spread)[judged_by] for guess in made]
     # An intruder keeps to the model that does best, and needs not one that does worse than known alone.
     without, mine = found[0], chosen(found)

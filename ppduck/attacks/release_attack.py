@@ -17,6 +17,7 @@ from typing import Any
 from ppduck.attacks import _averaging, _differencing, _record_attacks, _search, _value_attacks
 from ppduck.attacks._averaging import AVERAGING
 from ppduck.attacks._columns import choose, control_source
+from ppduck.attacks._control import ADMITTED, STRANGERS, admit
 from ppduck.attacks._differencing import DIFFERENCING
 from ppduck.attacks._figures import RESULTS
 from ppduck.attacks._people import CONTROL_PEOPLE, AttackSpec, Sides, told_people
@@ -37,7 +38,7 @@ from ppduck.call.spec import Spec
 from ppduck.call.udf import Udf
 from ppduck.catalogue.tables import Catalog
 from ppduck.pairs.columns import KEY, Compared, ReleaseCall
-from ppduck.pairs.one_to_one import CHECK, MATCH, MATCHED
+from ppduck.pairs.one_to_one import MATCH, MATCHED
 from ppduck.query import tree as sql
 
 NAME = "release_attack"
@@ -92,9 +93,9 @@ def plan(catalog: Catalog, call: ReleaseAttackCall) -> sql.Expr:
     sides = Sides(columns, attacked, control, call.sample or SAMPLE)
     asked = list(call.attacks or ATTACKS)
     statement, spec = sides.statement(), sides.spec(asked)
+    admit(sides, statement)
     if {SINGLING_OUT, LINKABILITY, MEMBERSHIP} & set(asked):
         _search.search(sides, statement, spec)
-    # Each attack is a step of its own, kept: a progress bar sees them end one by one.
     for attack in asked:
         statement.step(f"_pp_{attack}", _rows(sides, statement, spec, attack), materialized=True)
     every = [
@@ -116,7 +117,7 @@ def _rows(sides: Sides, statement: sql.Statement, spec: AttackSpec, attack: str)
     solved, own, told, rows = _asked(sides, statement, spec, attack)
     told = {**told, "pairs": sql.column(MATCHED)}
     listed = sql.named(solved.in_sql(own, told), "_pp_list")
-    made = sql.derived(sql.query([listed], rows.cross(sql.table(CHECK))), "_pp_solved")
+    made = sql.derived(sql.query([listed], rows.cross(sql.table(ADMITTED))), "_pp_solved")
     size = sql.call("len", sql.column("_pp_list"))
     each = {
         "_pp_row": sql.call("unnest", sql.column("_pp_list")),
@@ -191,6 +192,7 @@ FUNCTION = register(
             _differencing.SOLVE,
             _averaging.SOLVE,
             MATCH,
+            STRANGERS,
         ),
     )
 )

@@ -14,6 +14,7 @@ from sqlglot import exp
 from ppduck.catalogue.source import Column
 from ppduck.catalogue.tables import ROWS_PER_LEVEL
 from ppduck.frozen import frozen
+from ppduck.gate._pseudonyms import PARAMETER
 from ppduck.gate.rules import Row
 from ppduck.kernels.released_column import Type
 from ppduck.masks.groups import GROUP_ID
@@ -43,10 +44,25 @@ class Other:
     old: bool  # the original has one of that name
     declared: str  # by which parameter, if by any
     of_groups: bool = False  # the number of a group, which anatomy_mask puts in the place of conf
+    was: str = ""  # the type that it has in the original
 
     @property
     def column(self) -> Column:
         return Column(self.name, self.type)
+
+    @property
+    def is_pseudonym(self) -> bool:
+        return self.declared == PARAMETER
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it is held against what it was: a number or a date, that was not masked."""
+        before = Column(self.name, self.was)
+        return (
+            (before.is_numeric or self.was.startswith(_DATES))
+            and not (self.column.is_boolean or self.is_pseudonym or self.of_groups)
+            and self.declared != "conf"
+        )
 
     @property
     def is_text(self) -> bool:
@@ -85,7 +101,10 @@ def others(
         columns.others.append((before, column))
         of_groups = grouped and folded(column.name) == folded(GROUP_ID)
         declared_by = by.get(folded(column.name), "")
-        found.append(Other(column.name, column.type, before is not None, declared_by, of_groups))
+        was = "" if before is None else before.type
+        found.append(
+            Other(column.name, column.type, before is not None, declared_by, of_groups, was)
+        )
     return found
 
 
@@ -154,15 +173,15 @@ def declared_row(other: Other, figures: Figures) -> Row:
     else:
         what = "differs from the original's" if other.old else "is new"
         why = (
-            f"{what}, and nobody declared it: name it in conf if it was masked, in keep if it may be released as it "
-            "is, or drop it"
+            f"{what}, and nobody declared it: name it in conf if it was masked, in pseudonyms if it stands for an "
+            "identifier, in keep if it may be released as it is, or drop it"
         )
     return Row("declared", other.name, share, 0.0, why)
 
 
 def identifier_rows(other: Other, figures: Figures, some: Sequence[str | None]) -> list[Row]:
     """What tells who somebody is by itself."""
-    if other.of_groups or not figures.values:
+    if other.of_groups or other.is_pseudonym or not figures.values:
         return []
     rows = []
     if other.is_text or other.is_date or other.is_whole:

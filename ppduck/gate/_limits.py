@@ -9,13 +9,14 @@ from ppduck.call import arguments
 from ppduck.call.parameters import MisreadError, Reader
 from ppduck.call.ranges import Range
 from ppduck.errors import Faults, listed, near_miss, quoted
-from ppduck.gate import _agreement, _groups, _look
+from ppduck.gate import _agreement, _groups, _look, _pseudonyms, _quasi
 from ppduck.gate._parts import Parts
 from ppduck.gate.rules import (
     COPY,
     DEFAULTS,
     IF_READ_AGAIN,
     LEFT_OUT,
+    OF_ANY,
     OF_SHARES,
     RULES,
     Limit,
@@ -27,11 +28,12 @@ from ppduck.query import tree as sql
 from ppduck.values import folded
 
 CHANCE = "chance"
-K = _look.K
+K = _quasi.K
 OF_K = arguments.number(Range(1), ", a number of rows")
 FIXED = {
-    _look.DECLARED: "name the column in conf, nonconf, keep or qi",
+    _look.DECLARED: "name the column in conf, nonconf, keep, qi or pseudonyms",
     COPY: "mask the column, or drop it",
+    _pseudonyms.NAME: "replace every value of the column",
 }
 NAMES = [
     *RULES,
@@ -80,7 +82,8 @@ def _amend(
     if rule is not None and rule.chance is not None and limit == CHANCE:
         measured[name] = Limit(None)
         return
-    reads: Reader = rule.limits if rule is not None else OF_K if name == K else OF_SHARES
+    of_others = {K: OF_K, _pseudonyms.ONE_TO_ONE: OF_ANY}
+    reads: Reader = rule.limits if rule is not None else of_others.get(name, OF_SHARES)
     try:
         number = float(reads(limit))
     except MisreadError as misread:

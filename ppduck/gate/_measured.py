@@ -77,8 +77,7 @@ def _figures(statement: sql.Statement, columns: Compared, call: Asked, how: Rule
     asked = function.takes(**{name: value for name, value in told.items() if name in known})
     if not isinstance(function, Measure):
         planned = function.plan(columns.catalog, asked)
-        assert isinstance(planned, sql.Expr)
-        return planned
+        return planned if isinstance(planned, sql.Expr) else planned.query()
     features = columns.features if _uses_nonconf(function) else []
     own = columns.part(function.name, numbers=numbers, categories=categories, features=features)
     return function.answer(Pairs(own, within=statement), asked)

@@ -13,8 +13,9 @@ from ppduck.designs.design import Attribute, DesignWords, Matrix, Probability
 from ppduck.errors import Faults, PpduckError
 from ppduck.estimators.design_source import read_release
 from ppduck.frozen import frozen
-from ppduck.gate import _accounts, _groups
+from ppduck.gate import _accounts, _groups, _pseudonyms
 from ppduck.gate._accounts import Other
+from ppduck.gate._pseudonyms import Named, Pseudonym
 from ppduck.pairs.columns import Compared
 from ppduck.values import folded
 
@@ -42,6 +43,8 @@ class Asked(Protocol):
     def matrix(self) -> Mapping[str, Matrix] | None: ...
     @property
     def levels(self) -> Mapping[str, list[Any]] | None: ...
+    @property
+    def pseudonyms(self) -> Named: ...
 
 
 @frozen
@@ -55,6 +58,7 @@ class Parts:
     others: list[Other]
     qi: list[Column] | None  # None where nobody names them
     designs: dict[str, Attribute]  # of randomized categories, by name
+    pseudonyms: list[Pseudonym]
 
     @property
     def kinds(self) -> dict[str, Sequence[Column]]:
@@ -101,13 +105,17 @@ class Parts:
         qi = None if call.qi is None else resolve(faults, columns.masked, "qi", call.qi)
         declared |= {"keep": keep, "qi": qi or []}
         refuse_overlap(faults, {"conf": conf, "keep": keep}, "conf")
-        columns.use_nonconf(call.nonconf)
         if call.nonconf is not None:
             declared["nonconf"] = resolve(Faults(name), columns.original, "nonconf", call.nonconf)
+        pseudonyms = _pseudonyms.of(columns, call.pseudonyms, declared | {"conf": conf})
+        # What a pseudonym stands for is no longer known beside the release.
+        columns.replaced = [each.name for each in pseudonyms]
+        columns.use_nonconf(call.nonconf, designs)
+        declared[_pseudonyms.PARAMETER] = [Column(each.name, "") for each in pseudonyms]
         masked = [column for column in conf if column not in other_form]
         others = _accounts.others(columns, masked, declared, grouped=bool(hidden.anatomized))
         columns.numbered = True
-        return cls(columns, hidden, conf, dropped, others, qi, designs)
+        return cls(columns, hidden, conf, dropped, others, qi, designs, pseudonyms)
 
 
 def _designs(name: str, catalog: Catalog, call: Asked, columns: Compared) -> dict[str, Attribute]:

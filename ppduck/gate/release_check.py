@@ -2,12 +2,12 @@
 is kept, and why.
 
 A release is a whole table. Every column of it is accounted for: masked (conf), kept (keep, nonconf, or equal to the
-original's of the same name), dropped or new; what is new or changed and nobody declared is a failed rule. Kept columns
-are looked at for identifiers and groups of few rows, and all of them, the key and the order of the rows for what they
-tell of conf (``_accounts``, ``_look``). The masked columns are held to figures of other functions (``rules``),
-categories and columns that are hidden in groups to rules of their own (``_agreement``, ``_groups``). All are one
-statement and see the same data. A rule is passed where its value is at most its limit, but for rounding (1e-9); a value
-that is NULL or NaN is not.
+original's of the same name), replaced (pseudonyms), dropped or new; what is new or changed and nobody declared is a
+failed rule. Kept columns are looked at for identifiers and groups of few rows, and all of them, the key and the order
+of the rows for what they tell of conf, or of what they were (``_accounts``, ``_look``); pseudonyms have rules of their
+own (``_pseudonyms``). The masked columns are held to figures of other functions (``rules``), categories and columns
+that are hidden in groups to rules of their own (``_agreement``, ``_groups``). All are one statement and see the same
+data. A rule is passed where its value is at most its limit, but for rounding (1e-9); NULL or NaN is not.
 
 Limits that a call names amend the defaults. NULL switches a rule off, which a row tells; what accounts for columns, and
 what refuses a column that was not masked at all, cannot be switched off. Default limits and their reasons:
@@ -26,7 +26,16 @@ from ppduck.call.parameters import MisreadError, parameter, parameters
 from ppduck.call.registry import Function, Kind, Result, register
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs.design import LEVELS, MATRIX, Matrix, P, Probability
-from ppduck.gate import _agreement, _groups, _limits, _look, _measured
+from ppduck.gate import (
+    _agreement,
+    _groups,
+    _leverage,
+    _limits,
+    _look,
+    _measured,
+    _pseudonyms,
+    _quasi,
+)
 from ppduck.gate._parts import Parts
 from ppduck.gate.rules import OF_ANY, OF_SHARES, RULES
 from ppduck.kernels.prediction import ROUNDING
@@ -56,7 +65,8 @@ RESULTS = (
 
 @arguments.reader(
     f"rules with their limits, such as {{'linkage': 0.05, 'r2_gain': 0.01}}: {OF_SHARES.takes}, but for "
-    f"{', '.join(name for name, rule in RULES.items() if rule.limits is OF_ANY)}: {OF_ANY.takes}"
+    f"{', '.join([*(name for name, rule in RULES.items() if rule.limits is OF_ANY), _pseudonyms.ONE_TO_ONE])}: "
+    f"{OF_ANY.takes}"
 )
 def _given_limits(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or not value:
@@ -92,6 +102,12 @@ class ReleaseCheckCall(ReleaseCall):
     p: Probability | None = P
     matrix: Mapping[str, Matrix] | None = MATRIX
     levels: Mapping[str, list[Any]] | None = LEVELS
+    pseudonyms: _pseudonyms.Named = parameter(
+        arguments.replaced_columns,
+        "columns of the release that have pseudonyms in place of values; {'token': 'customer_id'} of one that has "
+        "another name than what it stands for, such as that of a key which is dropped later",
+        (),
+    )
 
 
 def plan(catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
@@ -107,9 +123,11 @@ def checked(name: str, catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
     pairs = Pairs(parts.columns)
     pairs.share(statement)
     _look.profile(statement, parts.others)
+    _pseudonyms.count(statement, parts.pseudonyms)
     rows = [
         _look.row(pairs, parts, limits),
-        _look.quasi_row(parts, limits),
+        _leverage.row(statement, parts, limits),
+        _quasi.row(parts, limits),
         *_measured.rows(statement, parts, limits, call),
         *_agreement.rows(parts, limits),
         *_groups.rows(parts.hidden, limits),
@@ -150,6 +168,6 @@ FUNCTION = register(
         kind=Kind.CHECK,
         results=RESULTS,
         example="FROM release_check('customers', 'released', conf=['x1','x2'], nonconf=['s1','s2'], key='id')",
-        udfs=(MATCH, _look.JUDGE, _agreement.JUDGE),
+        udfs=(MATCH, _look.JUDGE, _leverage.LEVERS, _leverage.JUDGE, _agreement.JUDGE),
     )
 )

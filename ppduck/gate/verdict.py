@@ -22,7 +22,8 @@ from ppduck.gate.assert_release import REMEDY
 from ppduck.query import tree as sql
 from ppduck.version import __version__
 
-SCHEMA, VERSION = "ppduck/verdict", 1
+SCHEMA, VERSION = "ppduck/verdict", 2
+NOT_IF_EMPTY = ("keep", "pseudonyms")
 Names = str | Sequence[str]
 Limits = Mapping[str, float | Literal["chance"] | None]
 Matrices = Mapping[str, Sequence[Sequence[float]]]
@@ -56,6 +57,7 @@ def assert_release(
     p: float | Mapping[str, float] | None = None,
     matrix: Matrices | None = None,
     levels: Mapping[str, Sequence[Any]] | None = None,
+    pseudonyms: Names | Mapping[str, str] = (),
     verdict: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
     """Lets a release pass that keeps every rule of ``release_check``, and stops a pipeline at any other.
@@ -76,6 +78,9 @@ def assert_release(
         Columns that may be released as they are; quasi-identifiers, which rule ``k`` is of.
     p, matrix, levels:
         How categories of conf were randomized, as ``rr_mask`` takes it.
+    pseudonyms:
+        Columns of the release that have pseudonyms in place of values; ``{"token": "customer_id"}`` of one that has
+        another name than what it stands for.
     verdict:
         A file that the verdict is written to as JSON, before anything is raised.
 
@@ -122,11 +127,12 @@ def assert_release(
         p=p,
         matrix=matrix,
         levels=levels,
+        pseudonyms=pseudonyms,
     )
     if verdict is not None:
         _write(Path(verdict), found)
     if not found["passed"]:
-        raise ReleaseRefused(f"assert_release on {quoted(original)}: {_failures(found)}", found)
+        raise ReleaseRefused(f"assert_release on {quoted(original)}: {failures(found)}", found)
     return found
 
 
@@ -144,12 +150,13 @@ def release_verdict(
     p: float | Mapping[str, float] | None = None,
     matrix: Matrices | None = None,
     levels: Mapping[str, Sequence[Any]] | None = None,
+    pseudonyms: Names | Mapping[str, str] = (),
 ) -> dict[str, Any]:
     """What ``release_check`` says of a release, in JSON's types; raises nothing where a rule fails.
 
     Parameters
     ----------
-    con, original, release, conf, key, nonconf, limits, keep, qi, p, matrix, levels:
+    con, original, release, conf, key, nonconf, limits, keep, qi, p, matrix, levels, pseudonyms:
         Those of ``assert_release``.
 
     Returns
@@ -184,11 +191,12 @@ def release_verdict(
         "p": p,
         "matrix": matrix,
         "levels": levels,
+        "pseudonyms": pseudonyms if isinstance(pseudonyms, Mapping) else _names(pseudonyms),
     }
     arguments = ", ".join(
-        f"{name} := {_literal(value)}"
+        f"{name} := {literal(value)}"
         for name, value in given.items()
-        if value is not None and (name != "keep" or value)
+        if value is not None and (name not in NOT_IF_EMPTY or value)
     )
     names = [result.name for result in release_check.RESULTS]
     columns = ", ".join(map(quoted, names))
@@ -224,7 +232,7 @@ def _names(given: Names) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     """A value as SQL; what is no number, list or mapping goes as text, for release_check to judge."""
     value = _of_python(value)
     if value is None:
@@ -235,11 +243,11 @@ def _literal(value: Any) -> str:
         # A struct, in which one value's type does not touch another's.
         return (
             "{"
-            + ", ".join(f"{_literal(str(name))}: {_literal(v)}" for name, v in value.items())
+            + ", ".join(f"{literal(str(name))}: {literal(v)}" for name, v in value.items())
             + "}"
         )
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_literal, value)) + "]"
+        return "[" + ", ".join(map(literal, value)) + "]"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float, Decimal)) and math.isfinite(value):
@@ -266,12 +274,12 @@ def _of_python(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _failures(verdict: Mapping[str, Any]) -> str:
-    """As the SQL function says it."""
+def failures(verdict: Mapping[str, Any], shown: str | None = None) -> str:
+    """As the SQL function says it; ``shown`` where the release has another name to its user."""
     asked = [rule for rule in verdict["rules"] if rule["passed"] is not None]
     failed = [rule for rule in asked if not rule["passed"]]
     told = "; ".join(map(_failure, failed))
-    release = quoted(verdict["release"])
+    release = quoted(verdict["release"] if shown is None else shown)
     return f"{release} fails {len(failed)} of {len(asked)} rules and must not be released: {told}{REMEDY}"
 
 
@@ -292,7 +300,7 @@ def _write(path: Path, verdict: Mapping[str, Any]) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        outcome = "passed every rule" if verdict["passed"] else _failures(verdict)
+        outcome = "passed every rule" if verdict["passed"] else failures(verdict)
         raise PpduckError(
             f"assert_release on {quoted(verdict['original'])}: cannot write the verdict to {str(path)!r}: "
             f"{error.strerror or error}. The release: {outcome}"

@@ -21,7 +21,8 @@ from ppduck.kernels.relation import fit
 from ppduck.kernels.uneven_spread import wider_by_chance
 from ppduck.pairs import moments as sums
 from ppduck.pairs.columns import NONCONF, Compared, ConfCall
-from ppduck.pairs.rows import PIECE, SAMPLE, Pairs, PairSpec, Told, unnested, whole_of
+from ppduck.pairs.of_model import shared_step, statement_of, told_of
+from ppduck.pairs.rows import Pairs, PairSpec, Told, unnested
 from ppduck.query import tree as sql
 from ppduck.runtime.relation import FEWEST_ROWS
 from ppduck.values import Array, Moments
@@ -106,41 +107,10 @@ def answered(
 ) -> sql.Expr:
     """The rows that a UDF makes of the moments of the pairs, with a kernel model of a sample of them, or of both."""
     spec = pairs.spec(PiecesSpec, kinds=_kinds(pairs.columns), tolerance=tolerance)
-    told = _told(model)
+    told = told_of(model)
     if pairs.within is None:
-        return pairs.answer(_statement(pairs, model), udf, spec, told, results)
-    # Measures that stand within one statement are told the same.
-    step = f"_pp_{model}_of_{len(pairs.columns.features)}_{len(pairs.columns.numbers)}"
-    if not pairs.within.has(step):
-        statement = _statement(pairs, model)
-        pairs.within.step(step, statement.query(whole_of(statement, told, {})), materialized=True)
-    return unnested(udf, spec, told, sql.table(step), results)
-
-
-def _statement(pairs: Pairs, model: str) -> sql.Statement:
-    rows = [sql.column(name) for name in pairs.value_names]
-    if model == "kernel":
-        statement = pairs.statement()
-        sums.sample(pairs, statement, rows)
-    else:
-        statement = sums.moments(pairs, sampled=model == "curve")
-        if model == "curve":
-            sums.draw(statement, rows)
-    return statement
-
-
-def _told(model: str) -> dict[str, sql.Expr]:
-    nothing = sql.cast(sql.null(), "DOUBLE[]")
-    sampled, summed = model != "linear", model != "kernel"
-    of_all = {**sums.told_sums(), "centres": sums.one_after_the_other(sums.CENTRES)}
-    sizes = sums.of_each(sql.call("len", sql.column(SAMPLE)))
-    return {
-        "pieces": sums.of_each(sql.column(PIECE)),
-        **sums.told_counts(),
-        **(of_all if summed else {name: nothing.copy() for name in of_all}),
-        "sample": sums.one_after_the_other(SAMPLE) if sampled else nothing,
-        "sizes": sizes if sampled else nothing.copy(),
-    }
+        return pairs.answer(statement_of(pairs, model), udf, spec, told, results)
+    return unnested(udf, spec, told, sql.table(shared_step(pairs, model)), results)
 
 
 def _kinds(columns: Compared) -> list[tuple[str, bool]]:

@@ -129,7 +129,7 @@ def answer(pairs: Pairs, call: IntervalDisclosureCall) -> sql.Expr:
         **told_counts(),
         "peaks": any_of("_pp_peaks"),
         "agreed": any_of("_pp_agreed"),
-        "ranked": sql.call("flatten", sql.array(map(any_of, ranked), "DOUBLE[]")),
+        "ranked": sql.flat(map(any_of, ranked)),
         "near": any_of(NEAR) if q else sql.array([], "DOUBLE"),
     }
     spec = pairs.spec(IntervalSpec, percents=percents)

@@ -18,8 +18,9 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, listed, near_miss, quoted
 from ppduck.frozen import frozen
 from ppduck.pairs.columns import COMPARED, ReleaseCall
-from ppduck.query import aggregates
 from ppduck.query import tree as sql
+from ppduck.stages import aggregates
+from ppduck.stages.plan import Groups, Plan, Rows, Stage, Totals
 from ppduck.values import Array, Moments, folded
 
 NAME = "moments_check"
@@ -71,23 +72,30 @@ class MomentsTold:
     release_products: Array
 
 
-def plan(catalog: Catalog, call: MomentsCheckCall) -> sql.Expr:
+def plan(catalog: Catalog, call: MomentsCheckCall) -> Plan:
     original, masked = (_source(catalog, each) for each in (call.original, call.release))
     features = _shared(catalog, original, masked, call.conf, call.key)
-    statement = sql.Statement()
-    told: dict[str, sql.Expr] = {}
+    stages: list[Stage] = []
     for side, source in zip(SIDES, (original, masked), strict=True):
-        _moments_of(statement, side, source, features)
-        told |= {
-            name: sql.column(name) for name in MomentsTold.__annotations__ if name.startswith(side)
-        }
+        stages += _moments_of(side, source, features)
+    told = {
+        name: sql.column(name, _summed(side))
+        for side in SIDES
+        for name in MomentsTold.__annotations__
+        if name.startswith(side)
+    }
     spec = MomentsSpec(NAME, original.label, [feature.label for feature in features])
     row = sql.named(sql.call("unnest", COMPARE.in_sql(spec, told)), "_pp_row")
-    made = sql.query([row], sql.table("_pp_original").cross(sql.table("_pp_release")))
+    both = sql.table(_summed("original")).cross(sql.table(_summed("release")))
     own = [
         sql.named(sql.part(sql.column("_pp_row"), result.name), result.name) for result in RESULTS
     ]
-    return statement.query(sql.query(own, sql.derived(made, "_pp_made")))
+    answer = sql.query(own, sql.derived(sql.query([row], both), "_pp_made"))
+    return Plan(tuple(stages), Groups("_pp_answer", False, answer))
+
+
+def _summed(side: str) -> str:
+    return f"_pp_{side}"
 
 
 def _source(catalog: Catalog, given: str) -> Source:
@@ -157,10 +165,8 @@ def _shared(
     return features
 
 
-def _moments_of(
-    statement: sql.Statement, side: str, source: Source, features: Sequence[Feature]
-) -> None:
-    """Steps for one side: a centre, then sums and products about it, over rows without NULL, unless that is a level.
+def _moments_of(side: str, source: Source, features: Sequence[Feature]) -> list[Stage]:
+    """Stages of one side: a centre, then sums and products about it, over rows without NULL, unless that is a level.
 
     Sums are compensated, so that the same rows in another order have the same moments.
     """
@@ -174,26 +180,25 @@ def _moments_of(
     )
     read = sql.derived(sql.query(sql.columns(values), sql.source(source.sql)), "_pp_values")
     complete = sql.query(columns, read, where=sql.present(columns))
-    statement.step(rows, complete, materialized=not source.repeatable)
-    averages = {
-        f"_pp_mean{i}": sql.call("coalesce", sql.call("favg", column), sql.number(0))
+    averages = [
+        aggregates.mean(f"_pp_mean{i}", column, none=0.0, compensated=True)
         for i, column in enumerate(columns)
-    }
-    statement.step(centre, sql.query(sql.columns(averages), sql.table(rows)), materialized=True)
-    means = [sql.column(name) for name in averages]
+    ]
+    means = [sql.column(each.name) for each in averages]
     deviations = [
         sql.minus(column.copy(), mean) for column, mean in zip(columns, means, strict=True)
     ]
-    parts = {
-        f"{side}_rows": aggregates.rows(),
-        f"{side}_centre": sql.array(
-            (sql.call("any_value", mean.copy()) for mean in means), "DOUBLE"
-        ),
-        f"{side}_sums": aggregates.sums(deviations, aggregates.COMPENSATED),
-        f"{side}_products": aggregates.products(deviations, aggregates.COMPENSATED),
-    }
-    summed = sql.query(sql.columns(parts), sql.table(rows).cross(sql.table(centre)))
-    statement.step(f"_pp_{side}", summed, materialized=True)
+    parts = [
+        aggregates.rows(f"{side}_rows"),
+        aggregates.any_of(f"{side}_centre", [sql.call("any_value", mean.copy()) for mean in means]),
+        aggregates.sums(f"{side}_sums", deviations, compensated=True),
+        aggregates.products(f"{side}_products", deviations, compensated=True),
+    ]
+    return [
+        Rows(rows, not source.repeatable, complete),
+        Totals(centre, True, [], averages, sql.table(rows)),
+        Totals(_summed(side), True, [], parts, sql.table(rows).cross(sql.table(centre))),
+    ]
 
 
 def compare(spec: MomentsSpec, told: MomentsTold) -> list[dict[str, Any]]:

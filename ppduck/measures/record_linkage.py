@@ -128,10 +128,10 @@ def answer(pairs: Pairs, call: RecordLinkageCall) -> sql.Expr:
     statement = pairs.statement()
     values = [sql.column(name) for name in pairs.value_names]
     # A category's value as a number of its own: 53 bits of a hash.
-    values += [_short(sql.call("hash", sql.column(name))) for name in pairs.category_names]
-    values.append(_short(sql.column(HASH)))
+    values += [sql.short(sql.call("hash", sql.column(name))) for name in pairs.category_names]
+    values.append(sql.short(sql.column(HASH)))
     lists = {f"_pp_list{i}": sql.call("list", value) for i, value in enumerate(values)}
-    told = sql.call("flatten", sql.array(map(any_of, lists), "DOUBLE[]"))
+    told = sql.flat(map(any_of, lists))
     if call.detail == "records":
         lists |= {
             f"_pp_list_{name}": sql.call("list", sql.column(name)) for name in pairs.key_names
@@ -148,12 +148,6 @@ def answer(pairs: Pairs, call: RecordLinkageCall) -> sql.Expr:
         return _records(pairs, statement, spec, told)
     shown = [result for result in RESULTS if result.name != "without" or call.detail]
     return pairs.answer(statement, SOLVE, spec, {"values": told}, shown)
-
-
-def _short(digest: sql.Expr) -> sql.Expr:
-    return sql.double(
-        exp.paren(exp.BitwiseRightShift(this=digest, expression=sql.number(11)), copy=False)
-    )
 
 
 def _records(pairs: Pairs, statement: sql.Statement, spec: LinkageSpec, told: sql.Expr) -> sql.Expr:

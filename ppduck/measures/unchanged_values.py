@@ -25,7 +25,7 @@ from ppduck.pairs.measure import measure
 from ppduck.pairs.rows import HASH, PAIRS, PIECES, Pairs, PairSpec, Told, unnested
 from ppduck.query import aggregates
 from ppduck.query import tree as sql
-from ppduck.values import Array
+from ppduck.values import Array, one_below_the_other
 
 NAME = "unchanged_values"
 MEANING = "values that are their originals, exactly or to six digits, and what chance allows; lower is safer"
@@ -102,7 +102,7 @@ def answer(pairs: Pairs, call: ComparedCall) -> sql.Expr:
     of_categories = [f"_pp_{what}{j}" for j in c for what in ("both", "agree", "met")]
     told = {
         "counts": sql.array(map(sql.column, names), "DOUBLE"),
-        "zones": sql.call("flatten", sql.array((sql.column(f"_pp_zones{j}") for j in q), "DOUBLE[]")),
+        "zones": sql.flat(sql.column(f"_pp_zones{j}") for j in q),
         "lengths": sql.array((sql.call("len", sql.column(f"_pp_zones{j}")) for j in q), "DOUBLE"),
         "categories": sql.array(map(sql.column, of_categories), "DOUBLE"),
     }  # fmt: skip
@@ -265,8 +265,7 @@ def _zones(j: int) -> sql.Expr:
         )
         for name in ZONE_FIGURES
     ]  # fmt: skip
-    flat = sql.call("flatten", sql.array(lists, "DOUBLE[]"))
-    return sql.query([sql.named(flat, f"_pp_zones{j}")], joined)
+    return sql.query([sql.named(sql.flat(lists), f"_pp_zones{j}")], joined)
 
 
 def _met(before: str, after: str, to: str) -> sql.Expr:
@@ -290,7 +289,7 @@ def _met(before: str, after: str, to: str) -> sql.Expr:
 
 
 def solve(spec: PairSpec, told: UnchangedTold) -> list[dict[str, Any]]:
-    counts = _table(told.counts, len(spec.columns))
+    counts = one_below_the_other(told.counts, len(spec.columns))
     lengths = np.nan_to_num(told.lengths) if told.lengths is not None else np.zeros(len(counts))
     flat = told.zones if told.zones is not None else np.empty(0)
     parts = np.split(flat, np.cumsum(lengths).astype(int)[:-1]) if len(counts) else []
@@ -298,15 +297,11 @@ def solve(spec: PairSpec, told: UnchangedTold) -> list[dict[str, Any]]:
     for name, row, zones in zip(spec.columns, counts, parts, strict=True):
         found.append(_number(name, row, zones, told.pairs))
     for name, row in zip(
-        spec.categories, _table(told.categories, len(spec.categories)), strict=True
+        spec.categories, one_below_the_other(told.categories, len(spec.categories)), strict=True
     ):
         n, same, met = row.tolist()
         found.append(_category(name, n, same, met, told.pairs))
     return found
-
-
-def _table(values: Array | None, rows: int) -> Array:
-    return values.reshape(rows, -1) if values is not None and rows else np.empty((0, 0))
 
 
 def _number(name: str, row: Array, zones: Array, pairs: int) -> dict[str, Any]:

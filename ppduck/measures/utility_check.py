@@ -121,10 +121,7 @@ def _quantiles(q: int) -> sql.Expr:
     """Of each number before, then of each after, one after the other."""
     levels = sql.array(map(sql.number, QUANTILES), "DOUBLE")
     sides = [sql.column(f"_pp_{side}{j}") for side in "xy" for j in range(q)]
-    return sql.call(
-        "flatten",
-        sql.array([sql.call("quantile_cont", x, levels.copy()) for x in sides], "DOUBLE[]"),
-    )
+    return sql.flat(sql.call("quantile_cont", x, levels.copy()) for x in sides)
 
 
 def solve(spec: UtilitySpec, told: UtilityTold) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Protocol
@@ -107,6 +107,8 @@ class Compared:
         self.others: list[tuple[Column | None, Column]] = []
         # Columns of the original that the release lacks, or has in another form.
         self.unseen: list[Column] = []
+        # Names of released columns that have other values than the original's of that name, and are no inputs.
+        self.replaced: list[str] = []
         self.numbered = False  # whether the place of each row in the release comes along
         self.levels: dict[str, list[str]] = {}
         self.pieces: list[sql.Expr] = []
@@ -220,12 +222,19 @@ class Compared:
             elif categories:
                 self.categories.append(column)
 
-    def use_nonconf(self, names: Sequence[str] | None) -> None:
-        """What an intruder sees beside the masked columns, as features of a regression."""
+    def use_nonconf(self, names: Sequence[str] | None, randomized: Collection[str] = ()) -> None:
+        """What an intruder sees beside the masked columns, as features of a regression.
+
+        Categories that are ``randomized`` may be named too: numbers are masked given the true ones, so that what these
+        explain is no gain.
+        """
         named = None if names is None else resolve(self.faults, self.original, "nonconf", names)
         conf = [*self.numbers, *self.categories]
-        refuse_overlap(self.faults, {"conf": conf, "nonconf": named or []}, "conf")
+        drawn = {*map(folded, randomized)}
+        alone = [column for column in conf if folded(column.name) not in drawn]
+        refuse_overlap(self.faults, {"conf": alone, "nonconf": named or []}, "conf")
         taken = {folded(column.name) for column in [*conf, *self.unseen, *self.key]}
+        taken |= {*map(folded, self.replaced)}
         free = [
             c
             for c in self.original.columns or ()

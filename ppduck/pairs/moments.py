@@ -9,6 +9,7 @@ import numpy as np
 from sqlglot import exp
 
 from ppduck.errors import UnreadError
+from ppduck.pairs.bands import MOST_AT_ONCE, PRODUCTS, aggregate_pieces, in_other_order
 from ppduck.pairs.one_to_one import KEY_LOOK, LOOK, MASKED, ORIGINAL, ROWS, OnlyIf
 from ppduck.pairs.rows import (
     ALIGNED,
@@ -32,7 +33,7 @@ SAMPLE_SIZE = 20_000  # rows that models other than linear ones see
 LARGEST_HASH = 2**64 - 1
 # Squared distance of a centre from the mean, in variances, from which on sums about it would lose too many digits.
 FAR = 1e4
-SUMS, PRODUCTS, CENTRES = "_pp_sums", "_pp_products", "_pp_centres"
+SUMS, CENTRES = "_pp_sums", "_pp_centres"
 CENTRE = "_pp_centre"  # the step with a centre of each column
 
 Parts = dict[str, sql.Expr]
@@ -75,7 +76,7 @@ def centre(pairs: Pairs, statement: sql.Statement) -> None:
     """A value near each column's mean, about which sums lose no digits: any row's is within √n deviations of it."""
     looks = []
     for side, kinds in ((ORIGINAL, ("_pp_s", "_pp_x")), (MASKED, ("_pp_y",))):
-        names = [name for name in pairs.value_names if name.startswith(kinds)]
+        names = in_other_order(name for name in pairs.value_names if name.startswith(kinds))
         # A plain LIMIT has DuckDB 1.4 sort these rows by their place, and its plan then tells the least value.
         first = sql.query(
             [exp.Star()],
@@ -121,11 +122,11 @@ def _looked_up(pairs: Pairs) -> list[float] | None:
 def moments(pairs: Pairs, more: Parts | None = None, *, sampled: bool = False) -> sql.Statement:
     """Steps up to the pieces: for each the moments of [S, X, Y] about the centre, and ``more``.
 
-    The pairs are kept where they are to be ``sampled`` too.
+    The pairs are kept where they are to be ``sampled`` too, or are too wide to be summed at once.
     """
     statement, names, more = sql.Statement(), pairs.value_names, more or {}
-    alone = pairs.within is None
-    centres = _looked_up(pairs) if alone and _may_be_aligned(pairs) and not sampled else None
+    alone, kept = pairs.within is None, sampled or len(names) > MOST_AT_ONCE
+    centres = _looked_up(pairs) if alone and _may_be_aligned(pairs) and not kept else None
     if centres is not None:
         pairs.sides(statement)
         pairs.looks_aligned = True
@@ -136,8 +137,8 @@ def moments(pairs: Pairs, more: Parts | None = None, *, sampled: bool = False) -
         beside = sql.query([own], sql.table(ALIGNED), where=sql.column(ALL))
         about_centre(pairs, statement, names, constants, more, sql.table(PAIRS), beside=beside)
         return statement
-    pairs.match(statement, materialized=sampled)
-    if sampled or not alone:
+    pairs.match(statement, materialized=kept)
+    if kept or not alone:
         about_means(pairs, statement, names, more, PAIRS)
         return statement
     centre(pairs, statement)
@@ -150,7 +151,7 @@ def about_means(
     pairs: Pairs, statement: sql.Statement, names: Sequence[str], more: Parts, kept: str
 ) -> None:
     """The pieces, with moments of some columns about their means, of pairs that are kept and can be read twice."""
-    means = {f"{name}_c": sql.call("avg", sql.column(name)) for name in names}
+    means = {f"{name}_c": sql.call("avg", sql.column(name)) for name in in_other_order(names)}
     known = sql.present([sql.column(PIECE)])
     found = sql.query(
         [sql.column(PIECE), *sql.columns(means)],
@@ -162,7 +163,7 @@ def about_means(
     rows = sql.table(kept).using(sql.table("_pp_means"), [PIECE], outer=True)
     centres = centre_columns(names)
     about = _beside_deviations(rows, names, centres)
-    pairs.aggregate(statement, _moments_about(centres) | more, about)
+    aggregate_pieces(pairs, statement, _moments_about(centres) | more, len(names), about)
 
 
 def about_centre(
@@ -192,7 +193,7 @@ def about_centre(
                 exp.Div(this=sql.item(sql.column(SUMS), i), expression=sql.column(COUNT)),
             ]
         )
-        for i, name in enumerate(names, 1)
+        for i, name in in_other_order(enumerate(names, 1))
     }
     far = exp.or_(*far_off(len(names)), copy=False) if names else exp.false()
     off = sql.query(
@@ -301,7 +302,7 @@ def _triangle(size: int, own: int) -> sql.Expr:
     for j in range(size):
         parts.append(_slice(across, j * own + 1, (j + 1) * own))
         parts.append(_slice(masked, j * (j + 1) // 2 + 1, (j + 1) * (j + 2) // 2))
-    return sql.call("flatten", sql.array(parts, "DOUBLE[]"))
+    return sql.flat(parts)
 
 
 def _slice(values: sql.Expr, first: int, last: int) -> sql.Expr:

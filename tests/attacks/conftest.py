@@ -15,22 +15,25 @@ __all__ = ["con", "loaded"]
 
 Attack = Callable[..., list[dict[str, Any]]]
 ROWS = 3_000
+NORMAL = (
+    "sqrt(-2 * ln((hash(i, '{0}') % 1000000 + 0.5) / 1000000)) * cos(2 * pi() * (hash(i, '{0}b') % 1000000) / 1000000)"
+)
 
 
 @pytest.fixture
 def people(con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> duckdb.DuckDBPyConnection:
     """``t`` and ``others``, people of one kind: income rises with age; key order says nothing."""
-    normal = "sqrt(-2 * ln((hash(i, '{0}') % 1000000 + 0.5) / 1000000)) * cos(2 * pi() * (hash(i, '{0}b') % 1000000) / 1000000)"
     con.execute(
         f"""CREATE OR REPLACE TABLE everybody AS
         SELECT i AS id, CAST(20 + hash(i, 'age') % 60 AS INTEGER) AS age, CAST(hash(i, 'zip') % 40 AS INTEGER) AS zip,
                ['a', 'b', 'c'][CAST(1 + hash(i, 's') % 3 AS INTEGER)] AS segment,
-               10 * age + 100 * ({normal.format("x")}) AS income, {normal.format("d")} AS debt
+               10 * age + 100 * ({NORMAL.format("x")}) AS income, {NORMAL.format("d")} AS debt
         FROM range({2 * ROWS}) r(i)"""
     )
     con.execute(f"CREATE OR REPLACE TABLE t AS FROM everybody WHERE id < {ROWS}")
     con.execute(f"CREATE OR REPLACE TABLE others AS FROM everybody WHERE id >= {ROWS}")
-    monkeypatch.setattr(_record_attacks, "MOST_PROBABILISTIC", 0)  # which takes seconds
+    for size in ("MOST_PROBABILISTIC", "PROBABILISTIC_BLOCK"):
+        monkeypatch.setattr(_record_attacks, size, 0)  # which takes seconds
     return con
 
 

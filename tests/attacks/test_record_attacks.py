@@ -43,16 +43,33 @@ def test_the_nearest_are_those_of_record_linkage(
     assert found["two_sources"]["says"].startswith("not asked: it takes known columns")
 
 
-def test_what_takes_too_many_pairs_is_told(
+def test_of_too_many_pairs_a_block_is_drawn_and_told(
     noisy: duckdb.DuckDBPyConnection, attack: Attack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_record_attacks, "MOST_PROBABILISTIC", ROWS - 1)
+    monkeypatch.setattr(_record_attacks, "PROBABILISTIC_BLOCK", 400)
     monkeypatch.setattr(_record_attacks, "BLOCK", 500)
     found = linked(attack, "r", ", sample=200")
-    assert found["fellegi_sunter"]["success"] is None
-    assert "there are 3,000" in found["fellegi_sunter"]["says"]
-    assert found["assignment"]["rows"] == 500
-    assert "500 of 3,000 people, so that all would give a smaller share" in found["assignment"]["says"]
+    for method, size in (("fellegi_sunter", 400), ("assignment", 500)):
+        assert found[method]["rows"] == size
+        assert found[method]["success"] > found[method]["baseline"]
+        assert f"{size} of 3,000" in found[method]["says"]
+        assert "so that all would give a smaller share" in found[method]["says"]
+
+
+def test_columns_that_tell_nothing_do_not_mislead(
+    people: duckdb.DuckDBPyConnection, attack: Attack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of incomes that were dealt out anew, weighing by age and zip is as good as it gets."""
+    monkeypatch.setattr(_record_attacks, "PROBABILISTIC_BLOCK", 1_000)
+    people.execute(
+        "CREATE TABLE r AS SELECT t.* REPLACE (other.income AS income) FROM (SELECT *, row_number() OVER (ORDER BY "
+        "hash(id, 'a')) AS place FROM t) t JOIN (SELECT income, row_number() OVER (ORDER BY hash(id, 'b')) AS place "
+        "FROM t) other USING (place)"
+    )
+    found = linked(attack, "r", ", known=['age','zip','segment']", "['income']")["fellegi_sunter"]
+    assert found["success"] > 0.05
+    assert found["lower"] <= 0 <= found["upper"]
 
 
 def test_two_sources_meet_in_a_copy_and_not_in_a_mask(people: duckdb.DuckDBPyConnection, attack: Attack) -> None:
@@ -66,9 +83,11 @@ def test_two_sources_meet_in_a_copy_and_not_in_a_mask(people: duckdb.DuckDBPyCon
 
 
 def test_members_of_a_sample_of_strangers_cannot_be_told(people: duckdb.DuckDBPyConnection, attack: Attack) -> None:
-    """A release of other people's records with the keys of t: nobody of t is in it."""
-    people.execute(f"CREATE TABLE strangers AS SELECT * REPLACE (id - {ROWS} AS id) FROM others")
-    [row] = attack("strangers", "membership", ", control='(FROM t WHERE id % 2 = 0)'")
+    """A release of other people's records with the keys of half of t: nobody of t is in it."""
+    people.execute("CREATE TABLE control AS FROM t WHERE id % 2 = 0")
+    people.execute("DELETE FROM t WHERE id % 2 = 0")
+    people.execute(f"CREATE TABLE strangers AS SELECT * REPLACE (id - {ROWS} AS id) FROM others WHERE id % 2 = 1")
+    [row] = attack("strangers", "membership", ", control='control'")
     assert row["lower"] <= 0 <= row["upper"]
     assert row["baseline"] == 0.5
 
@@ -81,7 +100,13 @@ def test_members_of_a_copy_are_told(people: duckdb.DuckDBPyConnection, attack: A
 
 
 def test_control_people_singled_out_count(people: duckdb.DuckDBPyConnection, attack: Attack) -> None:
-    """A control that is the original itself is singled out as often."""
-    [row] = attack("t", "singling_out", ", control='(FROM t)'")
-    assert row["control"] == row["success"]
+    """Everybody has a double among others, by a name and next to the same income: who is singled out in one is in both."""
+    for table in ("t", "others"):
+        people.execute(
+            f"CREATE OR REPLACE TABLE {table} AS SELECT id, 'n' || (id % {ROWS}) AS name, "
+            f"id % {ROWS} + debt / 100 AS income FROM {table}"
+        )
+    [row] = attack("t", "singling_out", ", control='others', known=['name']")
+    assert row["control"] == row["success"] == 1
+    assert row["baseline"] < 0.5
     assert row["gain"] == 0

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ppduck.attacks import _search
-from ppduck.attacks._people import AttackSpec, People
-from ppduck.attacks._search import NEAREST, Counted, Nearest, Search, prepare, search_of
+from ppduck.attacks._people import AttackSpec
+from ppduck.attacks._search import NEAREST, Asked, Counted, Nearest, Search, prepare, search_of
 from ppduck.errors import PpduckError
 from ppduck.kernels.seeking import Batch, Space
 
@@ -35,6 +35,10 @@ def spec(attacks: list[str]) -> AttackSpec:
         numbers=[True, False, True], attacks=attacks, sample=200, numbers_shown=0, categories_shown=0,
         release_is_table=True,
     )  # fmt: skip
+
+
+def asked(x: np.ndarray, y: np.ndarray) -> Asked:
+    return Asked(x=x.reshape(-1), y=y.reshape(-1), shown=None, position=None, control=None, pairs=len(x), others=0)
 
 
 def test_credits_are_those_of_the_definition() -> None:
@@ -73,7 +77,7 @@ def test_the_nearest_are_those_of_all_records(k: int) -> None:
 
 def test_what_is_sought_has_a_number_of_its_own_for_each_statement() -> None:
     x, y = sides()
-    people = People(x=x.reshape(-1), y=y.reshape(-1), shown=None, position=None, control=None)
+    people = asked(x, y)
     one, other = (prepare(spec(["linkability"]), people) for _ in range(2))
     assert one != other
     assert isinstance(search_of(one), Search)
@@ -81,7 +85,7 @@ def test_what_is_sought_has_a_number_of_its_own_for_each_statement() -> None:
 
 def test_a_search_that_was_forgotten_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = sides(50)
-    people = People(x=x.reshape(-1), y=y.reshape(-1), shown=None, position=None, control=None)
+    people = asked(x, y)
     first = prepare(spec([]), people)
     monkeypatch.setattr(_search, "_MOST_SEARCHES", 1)
     prepare(spec([]), people)
@@ -91,7 +95,5 @@ def test_a_search_that_was_forgotten_is_an_error(monkeypatch: pytest.MonkeyPatch
 
 def test_columns_that_were_kept_are_noticed() -> None:
     x, y = sides()
-    made = Search(
-        spec(["linkability"]), People(x=x.reshape(-1), y=y.reshape(-1), shown=None, position=None, control=None)
-    )
+    made = Search(spec(["linkability"]), asked(x, y))
     assert made.kept.tolist() == [True, True, False]

@@ -1,8 +1,8 @@
 """Releases that the gate must refuse, and releases that it must pass.
 
 Nearly every unsafe release is a safe one with one thing wrong: the masked table it is made from is itself among the safe
-ones, so that it is not refused for another reason than its leak. ``tells`` is the proof of the leak: what somebody
-computes who knows how it was made.
+ones, and its rows are in the order of the key, so that it is not refused for another reason than its leak. ``rule`` and
+``column`` name what must refuse it. ``tells`` is the proof of the leak: what somebody computes who knows how it was made.
 
 Left out of the safe ones are masks that stay near the originals by intention, for the gate rightly refuses them unless
 its limits are widened: noise_mask, kim_mask, onn_mask, microaggregate_mask, sufficiency_mask with an alpha above 0.
@@ -29,6 +29,9 @@ class Case:
     conf: tuple[str, ...]
     more: str = ""  # further arguments of release_check
     key: str = "id"
+    # of an unsafe one, the rule that must refuse it for its leak, whatever else does, and the column that it is of
+    rule: str = ""
+    column: str | None = None
     # an aggregate over the original o and its release r: true if the secret can be read
     tells: str = ""
     kind: str = "table"  # how the release is given: a table, a view, or a SELECT
@@ -119,6 +122,11 @@ TABLES: dict[str, str] = {
                if({uniform("unknown", "id")} < 0.1, NULL, debt) AS debt FROM customers
         """,
     "customers_filled": "CREATE TABLE customers_filled AS SELECT * REPLACE (coalesce(debt, avg(debt) OVER ()) AS debt) FROM customers_unknown",
+    # One customer's years do not go on as those of all others do, and nobody else's differ so.
+    "customers_odd": """
+        CREATE TABLE customers_odd AS
+        SELECT id, age, age + 4 - if(id = 1234, 9, 0) AS age_in_four_years, region, segment, income, debt FROM customers
+        """,
     "people": f"""
         CREATE TABLE people AS
         SELECT id, upper({word("first")}) || ' ' || {word("last")} AS name,
@@ -128,6 +136,9 @@ TABLES: dict[str, str] = {
                100000000 + floor(9e8 * {uniform("number", "id")})::BIGINT AS insurance_number,
                700000 + id AS account, 1000 + floor(400 * {uniform("zip", "id")})::INTEGER AS zip,
                * EXCLUDE (id, visits, disease) FROM customers
+        """,
+    "people_mailed": """
+        CREATE TABLE people_mailed AS SELECT * REPLACE (if(id = 1234, 'somebody@one.example', email) AS email) FROM people
         """,
     "small": f"CREATE TABLE small AS SELECT {BASIC} FROM ({customers(300)})",
     "large": f"CREATE TABLE large AS SELECT {BASIC} FROM ({customers(20_000)})",
@@ -181,38 +192,68 @@ MASKED: dict[str, str] = {
 CONF = ("income", "debt")
 
 
-def beside(name: str, column: str, value: str, tells: str, table: str = "customers") -> Case:
+def beside(name: str, column: str, value: str, tells: str, table: str = "customers", rule: str = "tells") -> Case:
     """A new column beside the masked ones; ``value`` is of the original o and the masked m."""
-    release = f"SELECT m.*, {value} AS {column} FROM masked m JOIN {table} o USING (id)"
-    return Case(name, table, release, CONF, tells=tells)
+    release = f"SELECT m.*, {value} AS {column} FROM masked m JOIN {table} o USING (id) ORDER BY id"
+    return Case(name, table, release, CONF, rule=rule, column=column, tells=tells)
 
 
-def instead(name: str, values: str, tells: str, table: str = "customers") -> Case:
+def instead(
+    name: str,
+    values: str,
+    tells: str,
+    table: str = "customers",
+    *,
+    rule: str = "tells",
+    column: str | None = "income",
+) -> Case:
     """Other values in place of masked ones: ``expression AS column``, of the original o and the masked m."""
     base = table.replace("customers", "masked")
-    release = f"SELECT m.* REPLACE ({values}) FROM {base} m JOIN {table} o USING (id)"
-    return Case(name, table, release, CONF, tells=tells)
+    release = f"SELECT m.* REPLACE ({values}) FROM {base} m JOIN {table} o USING (id) ORDER BY id"
+    return Case(name, table, release, CONF, rule=rule, column=column, tells=tells)
 
 
-def some(name: str, where: str, least: int, value: str = "o.income") -> Case:
+def some(name: str, where: str, least: int, value: str = "o.income", rule: str = "unchanged") -> Case:
     """The original income, or nearly, in some rows and the masked one in the others."""
     return instead(
         name,
         f"if({where}, {value}, m.income) AS income",
         f"count(*) FILTER (abs(r.income - o.income) < 0.06) >= {least}",
+        rule=rule,
     )
 
 
 def in_order(name: str, order: str, tells: str) -> Case:
     """Masked rows, in an order that the originals have."""
     release = f"SELECT m.* FROM masked m JOIN customers o USING (id) ORDER BY {order}"
-    return Case(name, "customers", release, CONF, tells=tells)
+    return Case(name, "customers", release, CONF, rule="order", tells=tells)
 
 
-def diseases(name: str, value: str, tells: str, more: str = "") -> Case:
+def pseudonyms(name: str, value: str, tells: str = "", of: str = "id", rule: str = "") -> Case:
+    """A pseudonym of a column of people, in its place; of the key, which is dropped later, beside it."""
+    column = "token" if of == "id" else of
+    said = "pseudonyms={'token': 'id'}" if of == "id" else f"pseudonyms=['{of}']"
+    release = f"SELECT m.*, {value} AS {column} FROM masked m JOIN people o USING (id) ORDER BY id"
+    return Case(name, "people", release, CONF, said, rule=rule, column=column if rule else None, tells=tells)
+
+
+def kept(name: str, value: str, tells: str = "", column: str = "birth", rule: str = "") -> Case:
+    """Another value in place of one that the release keeps."""
+    release = f"SELECT m.*, {value} AS {column} FROM masked m JOIN people o USING (id) ORDER BY id"
+    return Case(
+        name, "people", release, CONF, f"keep=['{column}']", rule=rule, column=column if rule else None, tells=tells
+    )
+
+
+def keyed(of: str) -> str:
+    """What nobody makes of a value who has no secret."""
+    return f"sha256('a secret that nobody has' || o.{of})"
+
+
+def diseases(name: str, value: str, tells: str, more: str = "", rule: str = "agreement") -> Case:
     """Something else in place of a randomized category."""
     release = f"SELECT m.* REPLACE ({value} AS disease) FROM masked_disease m JOIN customers o USING (id)"
-    return Case(name, "customers", release, ("disease",), more, tells=tells)
+    return Case(name, "customers", release, ("disease",), more, rule=rule, column="disease", tells=tells)
 
 
 def near(value: str, column: str = "income", within: float = 1e-9, rows: int = 2000) -> str:
@@ -234,24 +275,26 @@ EACH, EACH_TWO = (f"(1e6 * {normal('heavy', number)})" for number in ("o.id", "(
 FIFTY_READS = "SELECT list(mean ORDER BY id) FROM (SELECT id, avg(income) AS mean FROM ({}) GROUP BY id)".format(
     " UNION ALL ".join(["SELECT id, income FROM release_a_view_with_fresh_noise_at_every_read"] * 50)
 )
+# Nobody but one person has another domain than the others.
+OWN_DOMAIN = f"substr({keyed('email')}, 1, 12) || '@' || split_part(o.email, '@', 2)"
 CODE = "list_position(['gout', 'flu', 'cancer', 'asthma', 'anemia'], o.disease)"
 TRANSLATED = "translate({}, '0123456789', '{}')"
 
 UNSAFE: tuple[Case, ...] = (
     # Who it is
-    beside("names", "name", "o.name", identifies("name"), "people"),
-    beside("e-mail addresses", "email", "o.email", identifies("email"), "people"),
-    beside("phone numbers", "phone", "o.phone", identifies("phone"), "people"),
-    beside("birth dates to the day", "birth", "o.birth", identifies("birth"), "people"),
-    beside("insurance numbers", "insurance_number", "o.insurance_number", identifies("insurance_number"), "people"),
-    beside("account numbers in a sequence", "account", "o.account", identifies("account"), "people"),
+    beside("names", "name", "o.name", identifies("name"), "people", rule="identifier"),
+    beside("e-mail addresses", "email", "o.email", identifies("email"), "people", rule="pattern"),
+    beside("phone numbers", "phone", "o.phone", identifies("phone"), "people", rule="pattern"),
+    beside("birth dates to the day", "birth", "o.birth", identifies("birth"), "people", rule="pattern"),
+    beside("insurance numbers", "insurance_number", "o.insurance_number", identifies("insurance_number"), "people", rule="identifier"),
+    beside("account numbers in a sequence", "account", "o.account", identifies("account"), "people", rule="identifier"),
     Case(
         "groups of one by age and zip", "people",
         "SELECT m.* EXCLUDE (debt), o.zip FROM masked m JOIN people o USING (id)", ("income",), "qi=['age', 'zip']",
-        tells="count(DISTINCT (r.age, r.zip)) > 0.8 * count(*)",
+        rule="k", tells="count(DISTINCT (r.age, r.zip)) > 0.8 * count(*)",
     ),
     # Incomes in a new column
-    beside("income as text in a new column", "note", "o.income::VARCHAR", "bool_and(r.note::DOUBLE = o.income)"),
+    beside("income as text in a new column", "note", "o.income::VARCHAR", "bool_and(r.note::DOUBLE = o.income)", rule="copy"),
     beside("md5 of income", "token", "md5(o.income::VARCHAR)", "bool_and(r.token = md5(o.income::VARCHAR))"),
     beside("sha256 of income", "token", "sha256(o.income::VARCHAR)", "bool_and(r.token = sha256(o.income::VARCHAR))"),
     beside("income in another currency", "dollars", "1.1 * o.income", near("r.dollars / 1.1")),
@@ -265,7 +308,7 @@ UNSAFE: tuple[Case, ...] = (
     beside("income in a sentence", "remark", "'earns ' || o.income::BIGINT || ' a year'", "max(abs(regexp_extract(r.remark, '[0-9]+')::BIGINT - o.income)) <= 0.5"),
     beside("income in a list", "history", "[1.0, o.income]", "bool_and(r.history[2] = o.income)"),
     beside("income in a struct", "profile", "{'plan': 'a', 'income': o.income}", "bool_and(r.profile.income = o.income)"),
-    beside("income in a blob", "scan", "encode(o.income::VARCHAR)", "bool_and(decode(r.scan)::DOUBLE = o.income)"),
+    beside("income in a blob", "scan", "encode(o.income::VARCHAR)", "bool_and(decode(r.scan)::DOUBLE = o.income)", rule="copy"),
     beside("income as the length of a text", "bar", "repeat('#', (o.income / 500)::INTEGER)", "max(abs(500 * length(r.bar) - o.income)) <= 250"),
     beside("quotient and remainder of income", "part1", "floor(o.income / 1000) AS part0, o.income % 1000", near("1000 * r.part0 + r.part1")),
     beside("sum of both confidential columns", "total", "o.income + o.debt", "max(abs(r.total - o.income - o.debt)) < 1e-6"),
@@ -278,22 +321,22 @@ UNSAFE: tuple[Case, ...] = (
     beside("the noise of the mask", "noise", "o.income - m.income", near("(r.income + r.noise)")),
     beside("a second column with one original in a hundred", "estimate", "if(o.id % 100 = 3, o.income, m.income)", near("r.estimate", rows=20)),
     # Incomes in place of masked ones
-    Case("a copy", "customers", f"SELECT {BASIC} FROM customers", CONF, tells=near("r.income")),
-    instead("a copy as decimals", "o.income::DECIMAL(18, 2) AS income, o.debt::DECIMAL(18, 2) AS debt", near("r.income")),
-    instead("a copy as text", "o.income::VARCHAR AS income", near("r.income::DOUBLE")),
+    Case("a copy", "customers", f"SELECT {BASIC} FROM customers", CONF, rule="copy", column="income", tells=near("r.income")),
+    instead("a copy as decimals", "o.income::DECIMAL(18, 2) AS income, o.debt::DECIMAL(18, 2) AS debt", near("r.income"), rule="copy"),
+    instead("a copy as text", "o.income::VARCHAR AS income", near("r.income::DOUBLE"), rule="copy", column=None),
     Case(
         "income under another name", "customers",
         "SELECT m.* EXCLUDE (income), o.income AS salary FROM masked m JOIN customers o USING (id)", CONF,
-        tells=near("r.salary"),
+        rule="copy", column="salary", tells=near("r.salary"),
     ),
-    instead("debt not masked", "o.debt AS debt", near("r.debt", "debt")),
-    instead("two columns that changed names", "o.debt AS income, o.income AS debt", near("r.debt")),
-    instead("log of income", "ln(o.income) AS income", near("exp(r.income)")),
-    instead("income squared", "o.income ** 2 AS income", near("sqrt(r.income)")),
-    instead("sign flipped", "-o.income AS income", near("-r.income")),
+    instead("debt not masked", "o.debt AS debt", near("r.debt", "debt"), rule="copy", column="debt"),
+    instead("two columns that changed names", "o.debt AS income, o.income AS debt", near("r.debt"), column="debt"),
+    instead("log of income", "ln(o.income) AS income", near("exp(r.income)"), rule="r2_gain"),
+    instead("income squared", "o.income ** 2 AS income", near("sqrt(r.income)"), rule="r2_gain"),
+    instead("sign flipped", "-o.income AS income", near("-r.income"), rule="r2_gain"),
     instead("alternating signs", "if(o.id % 2 = 0, 1, -1) * o.income AS income", near("abs(r.income)")),
     instead("tiny multiple of income", "o.income * 1e-170 AS income", near("r.income * 1e170")),
-    instead("shift by a constant of the region", f"o.income + {SHIFTS} AS income", near(f"(r.income - {SHIFTS})")),
+    instead("shift by a constant of the region", f"o.income + {SHIFTS} AS income", near(f"(r.income - {SHIFTS})"), rule="r2_gain"),
     instead("shift by a thousand times the key", "o.income + 1000 * o.id AS income", near("(r.income - 1000 * o.id)")),
     instead("shift by the key squared", "o.income + o.id * o.id AS income", near("(r.income - o.id * o.id)")),
     instead("a million times another column before income", "1e6 * o.age + o.income AS income", near("(r.income % 1e6)")),
@@ -302,69 +345,91 @@ UNSAFE: tuple[Case, ...] = (
     instead("income XOR a constant", "xor(o.income, 123456) AS income", "bool_and(xor(r.income, 123456) = o.income)", "customers_whole"),
     instead("digits in reverse", "reverse(o.income || '1')::BIGINT AS income", "bool_and(reverse(substr(r.income::VARCHAR, 2))::BIGINT = o.income)", "customers_whole"),
     instead("income in the decimals of the masked one", f"floor(m.income) + {CENTS} / 1e8 AS income", near("((r.income - floor(r.income)) * 1e6)", within=1e-3)),
-    instead("uniform noise of one", f"o.income + 2 * {uniform('little', 'o.id')} - 1 AS income", "max(abs(r.income - o.income)) <= 1"),
-    instead("uniform noise on unrounded incomes", f"o.income + 2 * {uniform('little', 'o.id')} - 1 AS income", "max(abs(r.income - o.income)) <= 1", "customers_continuous"),
-    instead("noise of a thousandth", f"o.income * (1 + 0.001 * {normal('thousandth', 'o.id')}) AS income", near("r.income", within=0.005)),
-    instead("income rounded to hundreds", "round(o.income, -2) AS income", "max(abs(r.income - o.income)) <= 50.001"),
+    instead("uniform noise of one", f"o.income + 2 * {uniform('little', 'o.id')} - 1 AS income", "max(abs(r.income - o.income)) <= 1", rule="copy"),
+    instead("uniform noise on unrounded incomes", f"o.income + 2 * {uniform('little', 'o.id')} - 1 AS income", "max(abs(r.income - o.income)) <= 1", "customers_continuous", rule="copy"),
+    instead("noise of a thousandth", f"o.income * (1 + 0.001 * {normal('thousandth', 'o.id')}) AS income", near("r.income", within=0.005), rule="interval"),
+    instead("income rounded to hundreds", "round(o.income, -2) AS income", "max(abs(r.income - o.income)) <= 50.001", rule="interval"),
     Case(
         "noise of a hundredth of the variance", "customers",
         f"SELECT {BASIC} FROM noise_mask('customers', conf=['income', 'debt'], level=0.01, key='id', seed=1)", CONF,
-        tells="corr(r.income, o.income) > 0.98",
+        rule="r2_gain", column="income", tells="corr(r.income, o.income) > 0.98",
     ),
     Case(
         "ranks swapped within two in a hundred", "customers",
         f"SELECT {BASIC} FROM rank_swap_mask('customers', conf=['income', 'debt'], reach=2, key='id', seed=1)", CONF,
-        tells="corr(r.income, o.income) > 0.98",
+        rule="interval", column="income", tells="corr(r.income, o.income) > 0.98",
     ),
     Case(
         "means of groups of two", "customers",
         f"SELECT {BASIC} FROM microaggregate_mask('customers', conf=['income', 'debt'], k=2, key='id')", CONF,
-        tells="corr(r.income, o.income) > 0.98",
+        rule="linkage", tells="corr(r.income, o.income) > 0.98",
     ),
     # Incomes in what two columns, two rows or two reads have in common
-    instead("debt that is a multiple of income", "3 * o.income - 5 AS debt", near("(r.debt + 5) / 3")),
-    instead("product of both confidential columns", "o.income * o.debt AS income", near("r.income / o.debt")),
-    instead("one noise for both columns", f"o.income + {EACH} AS income, o.debt + {EACH} AS debt", "max(abs(r.income - r.debt - o.income + o.debt)) < 1e-6"),
+    instead("debt that is a multiple of income", "3 * o.income - 5 AS debt", near("(r.debt + 5) / 3"), column="debt"),
+    instead("product of both confidential columns", "o.income * o.debt AS income", near("r.income / o.debt"), rule="r2_gain"),
+    instead("one noise for both columns", f"o.income + {EACH} AS income, o.debt + {EACH} AS debt", "max(abs(r.income - r.debt - o.income + o.debt)) < 1e-6", rule="cc_gain", column=None),
     instead("one noise for each two rows", f"o.income + {EACH_TWO} AS income", "count(DISTINCT round(r.income - o.income, 3)) <= 1001"),
     Case(
         "incomes moved to the next key", "customers",
         "SELECT m.* REPLACE (coalesce(lag(o.income) OVER (ORDER BY id), m.income) AS income) FROM masked m JOIN customers o USING (id)", CONF,
-        tells="list_slice(list(r.income ORDER BY id), 2, 2000) = list_slice(list(o.income ORDER BY id), 1, 1999)",
+        rule="tells", column="income", tells="list_slice(list(r.income ORDER BY id), 2, 2000) = list_slice(list(o.income ORDER BY id), 1, 1999)",
     ),
     Case(
         "a view with fresh noise at every read", "customers",
         "SELECT m.* REPLACE (o.income + 7e5 * (random() - 0.5) AS income) FROM masked m JOIN customers o USING (id)", CONF,
-        kind="view", tells=f"corr(o.income, ({FIFTY_READS})[id]) > 0.4",
+        kind="view", rule="averaging", column="income", tells=f"corr(o.income, ({FIFTY_READS})[id]) > 0.4",
     ),
     # Incomes of some rows
     some("one leaked row", "o.id = 1234", 1),
     some("every 25th row", "o.id % 25 = 7", 80),
-    some("every 25th row to six digits", "o.id % 25 = 7", 80, "round(o.income, 1)"),
+    some("every 25th row to six digits", "o.id % 25 = 7", 80, "round(o.income, 1)", rule="near"),
     some("half of the rows", "o.id % 2 = 0", 1000),
     some("the rows of a region", "o.region = 'west'", 400),
-    some("the 18 richest", "o.income >= (SELECT min(income) FROM (FROM customers ORDER BY income DESC LIMIT 18))", 18),
-    some("the poorest hundredth", f"o.income <= {RICH.format(0.01)}", 20),
-    some("the richest two hundredth to six digits", f"o.income >= {RICH.format(0.995)}", 10, "round(o.income, 1)"),
+    some("the 18 richest", "o.income >= (SELECT min(income) FROM (FROM customers ORDER BY income DESC LIMIT 18))", 18, rule="tail"),
+    some("the poorest hundredth", f"o.income <= {RICH.format(0.01)}", 20, rule="tail"),
+    some("the richest two hundredth to six digits", f"o.income >= {RICH.format(0.995)}", 10, "round(o.income, 1)", rule="tail"),
     instead("high incomes suppressed", f"if(o.income > {RICH.format(0.8)}, NULL, m.income) AS income", "min(o.income) FILTER (r.income IS NULL) > max(o.income) FILTER (r.income IS NOT NULL)"),
-    instead("high incomes suppressed and the others as they are", f"if(o.income > {RICH.format(0.8)}, NULL, o.income) AS income", near("r.income", rows=1600)),
+    instead("high incomes suppressed and the others as they are", f"if(o.income > {RICH.format(0.8)}, NULL, o.income) AS income", near("r.income", rows=1600), rule="copy"),
     # Incomes in order, keys and columns that are not confidential
     in_order("rows in the order of income", "o.income", "corr(r.rowid, o.income) > 0.8"),
     in_order("rows in the order of income within the region", "o.region, o.income", "corr(r.rowid, o.income) FILTER (o.region = 'north') > 0.8"),
-    Case("income in the key", "customers_coded", "FROM masked_coded", CONF, tells=near("string_split(id, '-')[3]::DOUBLE")),
-    instead("a changed column nobody declared", "o.age + 1 AS age", "bool_and(r.age = o.age + 1)"),
-    instead("capitals for the rich", f"if(o.income > {RICH.format(0.5)}, upper(o.region), o.region) AS region", "min(o.income) FILTER (r.region = upper(r.region)) > max(o.income) FILTER (r.region <> upper(r.region))"),
-    instead("income in place of age", "(o.income / 1000)::INTEGER AS age", "max(abs(1000 * r.age - o.income)) <= 500"),
+    Case("income in the key", "customers_coded", "FROM masked_coded", CONF, rule="tells", column="id", tells=near("string_split(id, '-')[3]::DOUBLE")),
+    instead("a changed column nobody declared", f"o.age + (3 * {normal('older', 'o.id')})::INTEGER AS age", "corr(r.age, o.age) > 0.95", rule="declared", column="age"),
+    instead("a year on for everybody", "o.age + 1 AS age", "bool_and(r.age = o.age + 1)", column="age"),
+    instead("capitals for the rich", f"if(o.income > {RICH.format(0.5)}, upper(o.region), o.region) AS region", "min(o.income) FILTER (r.region = upper(r.region)) > max(o.income) FILTER (r.region <> upper(r.region))", column="region"),
+    instead("income in place of age", "(o.income / 1000)::INTEGER AS age", "max(abs(1000 * r.age - o.income)) <= 500", column="age"),
+    # Pseudonyms that need no secret, and columns that moved as a whole
+    pseudonyms("md5 of the key as a pseudonym", "md5(o.id::VARCHAR)", "bool_and(r.token = md5(o.id::VARCHAR))", rule="tells"),
+    pseudonyms("the key and a constant as a pseudonym", "o.id + 48731", "bool_and(r.token - 48731 = o.id)", rule="tells"),
+    pseudonyms("base64 of a name as a pseudonym", "base64(encode(o.name))", "bool_and(decode(from_base64(r.name)) = o.name)", "name", "tells"),
+    pseudonyms("pseudonyms in half of the rows", f"if(o.id % 2 = 0, {keyed('name')}, o.name)", "count(*) FILTER (r.name = o.name) = 1000", "name", "pseudonym"),
+    pseudonyms("one pseudonym for each two persons", "md5('a secret that nobody has' || o.id // 2)", "count(DISTINCT r.token) = 1001", rule="one_to_one"),
+    pseudonyms("pseudonyms sorted as the names", "printf('%06d', row_number() OVER (ORDER BY o.name))", "arg_min(o.name, r.name) = min(o.name)", "name", "tells"),
+    pseudonyms("names of others as pseudonyms", f"first_value(o.name) OVER (ORDER BY {keyed('id')} ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING)", "count(*) FILTER (r.name IN (SELECT name FROM people)) = 1999", "name", "pseudonym"),
+    Case(
+        "e-mail pseudonyms that keep the domain of one person", "people_mailed",
+        f"SELECT m.*, {OWN_DOMAIN} AS email FROM masked m JOIN people_mailed o USING (id) ORDER BY id", CONF,
+        "pseudonyms=['email']", rule="identifier", column="email", tells="max(r.email) FILTER (r.email LIKE '%@one.example') = max(r.email) FILTER (o.id = 1234)",
+    ),
+    kept("birth dates moved by one number of days", "o.birth + 4711", "bool_and(r.birth - 4711 = o.birth)", rule="tells"),
+    kept("zip codes multiplied and moved", "7 * o.zip + 13", "bool_and((r.zip - 13) // 7 = o.zip)", "zip", "tells"),
     # Categories
-    diseases("a category as it is", "o.disease", "bool_and(r.disease = o.disease)"),
+    diseases("a category as it is", "o.disease", "bool_and(r.disease = o.disease)", rule="copy"),
     diseases("a category as it is with a design declared", "o.disease", "bool_and(r.disease = o.disease)", "p={'disease': 0.4}"),
     diseases("a recoded category", "MAP {'flu': 'A', 'asthma': 'B', 'anemia': 'C', 'cancer': 'D', 'gout': 'E'}[o.disease]", "count(DISTINCT (o.disease, r.disease)) = 5"),
     diseases("levels in a circle", "MAP {'flu': 'gout', 'gout': 'cancer', 'cancer': 'anemia', 'anemia': 'asthma', 'asthma': 'flu'}[o.disease]", "count(DISTINCT (o.disease, r.disease)) = 5", "p={'disease': 0.4}"),
     diseases("a category kept in 95 of 100 rows", f"if({uniform('kept', 'o.id')} < 0.95, o.disease, m.disease)", "avg((r.disease = o.disease)::INTEGER) > 0.9", "p={'disease': 0.4}"),
-    diseases("a category as a number", CODE, "count(DISTINCT (o.disease, r.disease)) = 5"),
+    diseases("a category as a number", CODE, "count(DISTINCT (o.disease, r.disease)) = 5", rule="tells"),
     Case(
         "a category as a number in a new column", "customers",
         f"SELECT m.*, {CODE} AS code FROM masked_disease m JOIN customers o USING (id)",
-        ("disease",), "p={'disease': 0.4}", tells="count(DISTINCT (o.disease, r.code)) = 5 AND count(DISTINCT r.code) = 5",
+        ("disease",), "p={'disease': 0.4}", rule="tells", column="code", tells="count(DISTINCT (o.disease, r.code)) = 5 AND count(DISTINCT r.code) = 5",
+    ),
+    # A row that stands apart
+    Case(
+        "a row apart in two columns together and left as it was", "customers_odd",
+        "SELECT m.* REPLACE (if(o.id = 1234, 1.001 * o.income, m.income) AS income), age_in_four_years FROM masked m JOIN customers_odd o USING (id) ORDER BY id",
+        CONF, rule="leverage", tells="max(abs(r.income / o.income - 1)) FILTER (r.age_in_four_years <> r.age + 4) < 0.002",
     ),
 )  # fmt: skip
 
@@ -408,6 +473,19 @@ SAFE: tuple[Case, ...] = (
     Case("generalize of age and zip", "people", "FROM generalize_mask('(SELECT id, age, zip FROM people)', qi=['age', 'zip'], k=50)", ("age", "zip")),
     Case("egadp and rr together", "customers", "SELECT m.* EXCLUDE (debt), d.disease FROM masked m JOIN masked_disease d USING (id)", ("income", "disease"), "p={'disease': 0.4}"),
     Case("anatomy of disease", "customers", "FROM anatomy_mask('customers', qi=['age', 'region'], sensitive='disease', l=3, keep=['id'], key='id', seed=1)", ("disease",)),
+    # Identifiers that a secret replaces, and columns that are coarse or moved one by one
+    pseudonyms("keyed tokens of the key", keyed("id")),
+    pseudonyms("keyed numbers of the key", f"('0x' || substr({keyed('id')}, 1, 12))::BIGINT"),
+    pseudonyms("random identifiers of the key", "uuid()"),
+    pseudonyms("keyed tokens of names", keyed("name"), of="name"),
+    pseudonyms("keyed digits of insurance numbers", f"('0x' || substr({keyed('insurance_number')}, 1, 12))::BIGINT % 900000000 + 100000000", of="insurance_number"),
+    pseudonyms("keyed telephone numbers", f"printf('+41 7%08d', ('0x' || substr({keyed('phone')}, 1, 12))::BIGINT % 100000000)", of="phone"),
+    pseudonyms("keyed e-mail addresses that keep their domain", OWN_DOMAIN, of="email"),
+    kept("birth dates moved by up to a year for each person", f"o.birth + (('0x' || substr({keyed('id')}, 1, 12))::BIGINT % 731 - 365)::INTEGER"),
+    kept("months of birth", "date_trunc('month', o.birth)::DATE"),
+    kept("years of birth", "year(o.birth)"),
+    kept("ranges of zip codes", "('[' || o.zip // 50 * 50 || '-' || o.zip // 50 * 50 + 49 || ']')", column="zip"),
+    kept("zip codes cut off", "left(o.zip::VARCHAR, 2)", column="zip"),
     # Other data
     Case("egadp with NULL as a level", "customers_gaps", masked("customers_gaps", ", on_null='level'"), CONF),
     Case("shuffle with NULL as a level", "customers_gaps", by("shuffle_mask", "customers_gaps", KNOWN + "on_null='level', "), CONF),

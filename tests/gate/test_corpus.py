@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import duckdb
 import pytest
 
+from ppduck.gate.rules import DEFAULTS
 from tests.gate.corpus import MASKED, SAFE, UNSAFE, Case, prepare, release_of
 
 pytestmark = [pytest.mark.core, pytest.mark.long]
@@ -15,6 +17,19 @@ STILL_PASSES: dict[str, str] = {
     "one noise for each two rows": "the noise is as large as it should be: only who knows which rows share it takes it off",
     "incomes moved to the next key": "a permutation like any other, to who does not guess the shift",
 }
+# Unsafe for a column that is not masked.
+BESIDE = tuple(case for case in UNSAFE if case.column and case.column not in (*case.conf, case.key))
+# Somebody may declare it without a second look, and as to some it was declared.
+DECLARABLE = tuple(case for case in BESIDE if not case.more.startswith(("keep=", "pseudonyms=")))
+# Those that pass once their column is named in keep, and why.
+PASSES_IF_DECLARED: dict[str, str] = {
+    "birth dates to the day": "keep answers for a date that an intruder may know; k asks of it with others, by qi",
+    "insurance numbers": "whole numbers that somebody declared are taken for figures, as a person's weight is one",
+    "account numbers in a sequence": "the same",
+    "a changed column nobody declared": "that is all that was wrong with it",
+}
+# Rules of masked columns, which are those of a safe release there, say nothing of another column, and take their time.
+NOT_OF_MASKED = "limits={" + ", ".join(f"'{rule}': NULL" for rule in DEFAULTS) + "}"
 
 
 @pytest.fixture(scope="module")
@@ -45,21 +60,28 @@ def _each(cases: tuple[Case, ...]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=lambda case: case.name)
 
 
-def _failed(con: duckdb.DuckDBPyConnection, case: Case) -> list[str]:
-    """The rules that a release does not pass."""
+def _failed(con: duckdb.DuckDBPyConnection, case: Case) -> set[tuple[str, str | None]]:
+    """The rules that a release does not pass, and their columns."""
     release_of(con, case)
-    rows = con.execute(f"SELECT rule, passed {case.question}").fetchall()
+    rows = con.execute(f"SELECT rule, column_name, passed {case.question}").fetchall()
     assert rows
-    return [rule for rule, passed in rows if passed is False]
+    return {(rule, column) for rule, column, passed in rows if passed is False}
+
+
+def _of_its_column(case: Case, *more: str) -> Case:
+    """The same release, with no question but those that are of a column which is not masked."""
+    of_numbers = NOT_OF_MASKED if "disease" not in case.conf else ""
+    return replace(case, more=", ".join(filter(None, (case.more, *more, of_numbers))))
 
 
 def test_the_corpus_is_large_and_its_names_are_unique() -> None:
-    assert (len(UNSAFE), len(SAFE)) == (89, 55)  # as examples/gate.md says
+    assert (len(UNSAFE), len(SAFE), len(DECLARABLE)) == (101, 67, 38)  # as examples/gate.md says
     given = [case.given for case in (*UNSAFE, *SAFE)]
     assert len(set(given)) == len(given)
     unsafe = {case.name for case in UNSAFE}
     assert set(STILL_PASSES) <= unsafe
     assert len(STILL_PASSES) <= 2
+    assert set(PASSES_IF_DECLARED) <= {case.name for case in DECLARABLE}
 
 
 def test_what_unsafe_releases_are_made_from_is_safe() -> None:
@@ -90,10 +112,23 @@ def test_a_safe_release_is_masked(con: duckdb.DuckDBPyConnection, case: Case) ->
 
 
 @_each(UNSAFE)
-def test_an_unsafe_release_is_refused(con: duckdb.DuckDBPyConnection, case: Case) -> None:
-    assert bool(_failed(con, case)) == (case.name not in STILL_PASSES)
+def test_an_unsafe_release_is_refused_for_what_it_tells(con: duckdb.DuckDBPyConnection, case: Case) -> None:
+    failed = _failed(con, _of_its_column(case) if case in BESIDE else case)
+    if case.name in STILL_PASSES:
+        assert not failed
+    else:
+        assert (case.rule, case.column) in failed
+
+
+@_each(DECLARABLE)
+def test_an_unsafe_column_is_refused_though_declared(con: duckdb.DuckDBPyConnection, case: Case) -> None:
+    failed = _failed(con, _of_its_column(case, f"keep=['{case.column}']"))
+    if case.name in PASSES_IF_DECLARED:
+        assert not failed
+    else:
+        assert (case.rule, case.column) in failed
 
 
 @_each(SAFE)
 def test_a_safe_release_passes(con: duckdb.DuckDBPyConnection, case: Case) -> None:
-    assert _failed(con, case) == []
+    assert _failed(con, case) == set()

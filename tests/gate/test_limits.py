@@ -53,7 +53,7 @@ def test_null_switches_a_rule_off_and_a_row_tells_so(tables: duckdb.DuckDBPyConn
     assert sorted(row["rule"] for row in not_asked) == sorted(off)
     assert {row["why"] for row in not_asked} == {"not asked: limits has NULL for it"}
     assert {(row["value"], row["at_most"], row["column_name"]) for row in not_asked} == {(None, None, None)}
-    assert {row["rule"] for row in rows if row["passed"] is not None} == set(FIXED)
+    assert {row["rule"] for row in rows if row["passed"] is not None} == set(FIXED) - {"pseudonym"}, "there are none"
 
 
 def test_chance_is_what_the_function_itself_allows(tables: duckdb.DuckDBPyConnection, ask: Ask) -> None:

@@ -138,16 +138,6 @@ def test_no_row_says_a_value_of_the_original(tables: duckdb.DuckDBPyConnection, 
     assert not any(level in told for level in ("flu", "gout", "asthma"))
 
 
-def test_groups_of_quasi_identifiers_are_counted_in_the_release(tables: duckdb.DuckDBPyConnection, ask: Ask) -> None:
-    [(smallest,)] = tables.execute("SELECT min(n) FROM (SELECT count(*) AS n FROM m GROUP BY region)").fetchall()
-    for qi, group in (("['region']", smallest), ("['region', 'id']", 1), ("['x']", 1)):
-        found = of_rule(ask(call("m", f", qi={qi}")), "k")[None]
-        assert found["value"] == pytest.approx(1 / group)
-        assert found["passed"] == (group >= 3)
-    tables.execute("CREATE TABLE r AS SELECT * REPLACE (if(id = 3, NULL, region) AS region) FROM m")
-    assert of_rule(ask(call("r", ", qi=['region']")), "k")[None]["value"] == 1
-
-
 def spec(**more: Any) -> LookSpec:
     own: dict[str, Any] = {
         "columns": ["x"],

@@ -251,7 +251,7 @@ def test_nonconf_is_what_the_intruder_knows(ask: Ask, release: str) -> None:
 def test_what_cannot_be_measured_fails(con: duckdb.DuckDBPyConnection, ask: Ask, release: str) -> None:
     """moments_check has no means to compare where one side has no complete rows."""
     con.execute("CREATE TABLE empty AS SELECT * REPLACE (NULL::DOUBLE AS x1) FROM t")
-    with pytest.raises(duckdb.Error, match="there is no pair of rows without NULL to link"):
+    with pytest.raises(duckdb.Error, match=r"no pair of rows without NULL to link|0 pairs without NULL are too few"):
         ask(CALL.format("empty", ", limits={'mean': 5}"))
     unlinked = ", limits={'mean': 5, 'linkage': NULL, 'cc_gain': NULL, 'r2_gain': NULL, 'interval': NULL}"
     rows = ask(CALL.format("empty", unlinked))

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 import ppduck
 from ppduck.gate import release_check
 from ppduck.gate._limits import NAMES
-from ppduck.gate.verdict import SCHEMA, VERSION, _literal, _plain
+from ppduck.gate.verdict import SCHEMA, VERSION, _plain, literal
 from ppduck.where import path as where
 from tests.one_connection import con, loaded
 
@@ -49,7 +49,7 @@ def test_a_good_release_passes_and_is_written_down(release: duckdb.DuckDBPyConne
     verdict = ppduck.assert_release(release, "customers", "release", **CONF, nonconf=["s1", "s2"], verdict=path)
     assert json.loads(path.read_text(encoding="utf-8")) == verdict
     schema.validate(verdict)
-    assert (verdict["schema"], verdict["version"]) == (SCHEMA, VERSION) == ("ppduck/verdict", 1)
+    assert (verdict["schema"], verdict["version"]) == (SCHEMA, VERSION) == ("ppduck/verdict", 2)
     assert (verdict["passed"], verdict["original"], verdict["release"]) == (True, "customers", "release")
     assert (verdict["conf"], verdict["nonconf"], verdict["key"]) == (["x1", "x2"], ["s1", "s2"], ["id"])
     assert (verdict["ppduck"], verdict["duckdb"]) == (ppduck.__version__, f"v{duckdb.__version__}")
@@ -82,7 +82,7 @@ def test_python_says_what_sql_says(release: duckdb.DuckDBPyConnection) -> None:
     for masked, limits in (("leaky", {"r2": None}), ("customers", {"r2": 0.5}), ("far", OFF | {"mean": 5})):
         with pytest.raises(ppduck.ReleaseRefused, match="must not be released") as refused:
             ppduck.assert_release(release, "customers", masked, **CONF, limits=limits)
-        call = f"FROM assert_release('customers', '{masked}', conf=['x1', 'x2'], key='id', limits={_literal(limits)})"
+        call = f"FROM assert_release('customers', '{masked}', conf=['x1', 'x2'], key='id', limits={literal(limits)})"
         with pytest.raises(duckdb.InvalidInputException, match="must not be released") as raised:
             release.execute(call).fetchall()
         assert str(raised.value).endswith(str(refused.value))
@@ -123,6 +123,17 @@ def test_all_that_release_check_takes(release: duckdb.DuckDBPyConnection) -> Non
     assert [name for name in verdict if name in names] == names, "a verdict tells all that was asked"
 
 
+@pytest.mark.parametrize("named", ["name", ["name"], {"name": "name"}])
+def test_pseudonyms_in_every_form(release: duckdb.DuckDBPyConnection, named: Any) -> None:
+    release.execute(
+        "CREATE TABLE named AS SELECT r.*, md5('a secret' || c.name) AS name FROM release r JOIN customers c USING (id)"
+    )
+    verdict = ppduck.assert_release(release, "customers", "named", **CONF, pseudonyms=named)
+    schema.validate(verdict)
+    assert verdict["pseudonyms"] == (["name"] if isinstance(named, str) else named)
+    assert ("identifier", "name") in failing(ppduck.release_verdict(release, "customers", "named", **CONF))
+
+
 def test_rules_that_are_not_asked_are_neither_kept_nor_failed(release: duckdb.DuckDBPyConnection) -> None:
     off = dict.fromkeys(["linkage", "order", "r2_gain"])
     verdict = ppduck.assert_release(release, "customers", "release", **CONF, limits=off)
@@ -141,7 +152,9 @@ def test_rules_that_are_not_asked_are_neither_kept_nor_failed(release: duckdb.Du
     [
         lambda verdict: verdict.pop("rules"),
         lambda verdict: verdict.update(meaning="a key of its own"),
-        lambda verdict: verdict.update(version=2),
+        lambda verdict: verdict.update(version=1),
+        lambda verdict: verdict.update(pseudonyms={"token": 5}),
+        lambda verdict: verdict.pop("pseudonyms"),
         lambda verdict: verdict.update(schema="ppduck"),
         lambda verdict: verdict.update(conf=[]),
         lambda verdict: verdict.update(conf="x1"),
@@ -163,7 +176,7 @@ def test_the_schema_refuses_what_is_no_verdict(spoil: Callable[[dict[str, Any]],
     nothing = dict.fromkeys(("nonconf", "limits", "qi", "p", "matrix", "levels"))
     verdict = {
         **{"schema": SCHEMA, "version": VERSION, "passed": True, "original": "t", "release": "r", "conf": ["x"]},
-        **{"key": ["id"], "keep": [], "rules": [rule, off], "ppduck": "1", "duckdb": "v2", **nothing},
+        **{"key": ["id"], "keep": [], "pseudonyms": [], "rules": [rule, off], "ppduck": "1", "duckdb": "v2", **nothing},
         "time": "2026-01-01T00:00:00+00:00",
     }
     Draft202012Validator.check_schema(schema.schema)
@@ -271,8 +284,8 @@ def test_values_in_json_and_in_sql() -> None:
         (1, [2]),
     ]
     assert _plain(given) == [None, None, 1.5, "a'b", 0.5, 3, True, None, "2026-01-02", [1, [2]]]
-    assert _literal(given) == "['nan', '-inf', 1.5, 'a''b', 0.5, 3, true, NULL, '2026-01-02', [1, [2]]]"
-    assert _literal({"a": np.eye(2)}) == "{'a': [[1.0, 0.0], [0.0, 1.0]]}"
+    assert literal(given) == "['nan', '-inf', 1.5, 'a''b', 0.5, 3, true, NULL, '2026-01-02', [1, [2]]]"
+    assert literal({"a": np.eye(2)}) == "{'a': [[1.0, 0.0], [0.0, 1.0]]}"
 
 
 def test_an_open_transaction_is_left_as_it_was(release: duckdb.DuckDBPyConnection) -> None:
