@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -12,6 +13,7 @@ from sqlglot.errors import SqlglotError
 from ppduck.call.roles import resolve_columns
 from ppduck.catalogue.source import Column, Home, Source
 from ppduck.catalogue.tables import Catalog
+from ppduck.designs import manifest
 from ppduck.designs.design import (
     Attribute,
     Design,
@@ -30,7 +32,7 @@ from ppduck.query import tree as sql
 from ppduck.query.whole_names import foreign
 from ppduck.values import folded
 
-MASKS = {rr_mask.NAME, pram.NAME}
+MASKS = {rr_mask.NAME, pram.NAME, "release_table"}
 SAME_VIEWS = "_pp_same_views"  # the column of ``same_views``
 _REMEDY = "Give p := {'column': …} or matrix := {…} instead."
 
@@ -52,7 +54,7 @@ class Release:
 def read_release(
     function: str, catalog: Catalog, tbl: str, names: Sequence[str], words: DesignWords
 ) -> Release:
-    """The design of some columns of ``tbl``: from what the call says of it, else from the view behind it."""
+    """The design of some columns of ``tbl``: from what the call, its manifest or else the view behind it says."""
     source = catalog.source(function, tbl)
     faults = Faults(function, source.label)
     if source.columns is None and not words.tells_probabilities:
@@ -64,6 +66,8 @@ def read_release(
     views: tuple[Home, ...] = ()
     if words.tells_probabilities:
         attributes = _by_hand(catalog, source, words, columns, faults)
+    elif (told := manifest.of_source(catalog, source, faults)) is not None:
+        attributes = _from_manifest(catalog, source, told, words, columns, faults)
     else:
         lineage = _lineage(catalog, source, faults)
         source, views = lineage.source, lineage.views
@@ -91,6 +95,32 @@ def _by_hand(
     return found
 
 
+def _from_manifest(
+    catalog: Catalog,
+    source: Source,
+    told: dict[str, Any],
+    words: DesignWords,
+    columns: Sequence[Column],
+    faults: Faults,
+) -> list[Attribute]:
+    """As the release says of itself; of a column that is not randomized the levels may be given."""
+    reader = DesignReader(catalog, source, words, faults)
+    found = []
+    for column in columns:
+        own = manifest.design(told, column, faults)
+        if own is None:
+            continue
+        if own.levels is None:
+            given = reader.given_levels(column)
+            own = replace(own, levels=known_levels(catalog, given, column, reader.null_is_level))
+        elif folded(column.name) in reader.domains:
+            faults.add(
+                f"levels of column {quoted(column.name)} are those of the manifest; leave it out of levels."
+            )
+        found.append(own)
+    return found
+
+
 def known_levels(
     catalog: Catalog, named: Levels | None, column: Column, null_is_level: bool
 ) -> Levels | None:
@@ -107,6 +137,9 @@ def design_of(function: str, catalog: Catalog, tbl: str) -> list[Attribute]:
     faults = Faults(function, source.label)
     if source.columns is None:
         raise faults.refuse(catalog.unseen(source, f"its definition cannot be read. {_REMEDY}"))
+    told = manifest.of_source(catalog, source, faults)
+    if told is not None:
+        return manifest.designs(told, source, faults)
     found = _lineage(catalog, source, faults).origins
     attributes = [
         replace(origin.attribute, name=origin.name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import duckdb
 
@@ -19,7 +19,7 @@ from ppduck.catalogue.functions import sees_function
 from ppduck.errors import PpduckError
 from ppduck.extension import macros
 from ppduck.extension.planner import INSTANCE, Planner
-from ppduck.secret import given_secret
+from ppduck.extension.role import asked
 
 # found and written while ppduck is imported: to load a connection is then quick
 macros.of_functions(functions())
@@ -31,7 +31,10 @@ _loading = threading.Lock()
 
 
 def load(
-    con: duckdb.DuckDBPyConnection | ModuleType, secret: str | bytes | None = None
+    con: duckdb.DuckDBPyConnection | ModuleType,
+    secret: str | bytes | None = None,
+    *,
+    role: Literal["owner", "analyst"] = "owner",
 ) -> duckdb.DuckDBPyConnection:
     """Adds ppduck's functions to a DuckDB connection and returns it.
 
@@ -46,12 +49,18 @@ def load(
         What keys the noise, 16 bytes or more. Without it the environment variable PPDUCK_SECRET counts; without
         either it comes from the operating system, and noise changes when the database is opened again, or when a
         later load gives a secret.
+    role:
+        Whom the connection is for. An ``"analyst"`` gets all functions but those that make noise: masks are refused,
+        also within views, no secret is taken, and PPDUCK_SECRET is not read. All connections to one database share
+        one role, which its first load decides; whoever reads the releases in the owner's process wants a database of
+        his own.
 
     Raises
     ------
     PpduckError
-        If ``con`` is no connection, if the secret is too short or not the one that the database was loaded with, or
-        if the first load of a database stands inside a transaction.
+        If ``con`` is no connection, if the secret is too short or not the one that the database was loaded with, if
+        the role is unknown, comes with a secret or is not that of the database, or if the first load of a database
+        stands inside a transaction.
 
     Example
     -------
@@ -61,18 +70,21 @@ def load(
     >>> con.sql("FROM egadp_mask('t', conf=['x'], nonconf=['s'], key='id')").aggregate("count(*)").fetchall()
     [(100,)]
     """
-    given, raw = given_secret(secret), _connection(con, "load")
+    wanted, given = asked(role, secret)
+    raw = connection(con, "load")
     with _loading:
         planner = planner_of(raw)
+        if planner is not None:
+            planner.role.refuse_other(wanted)
         if planner is None:
-            planner = Planner(given)
+            planner = Planner(given, wanted)
             # On a cursor, so that they stay when an open transaction of the caller is rolled back.
             with raw.cursor() as cursor:
                 planner.register(cursor)
             _planners[planner.token] = planner
         elif given is not None:
             planner.set_secret(given)
-        if _in_transaction(raw) and not sees_function(raw, INSTANCE, "system"):
+        if in_transaction(raw) and not sees_function(raw, INSTANCE, "system"):
             raise PpduckError(
                 "ppduck.load: the open transaction cannot see what was added to the database; load before BEGIN."
             )
@@ -84,6 +96,7 @@ def connect(
     database: str | os.PathLike[str] = ":memory:",
     *,
     secret: str | bytes | None = None,
+    role: Literal["owner", "analyst"] = "owner",
     **options: Any,
 ) -> duckdb.DuckDBPyConnection:
     """Opens a database with ppduck loaded: ``duckdb.connect``, then ``ppduck.load``.
@@ -94,6 +107,8 @@ def connect(
         The database's file; without one the database is in memory.
     secret:
         What keys the noise, as for ``ppduck.load``.
+    role:
+        Whom the connection is for, as for ``ppduck.load``.
     options:
         Whatever ``duckdb.connect`` takes: ``read_only=True``, ``config={"threads": 2}``.
 
@@ -105,8 +120,13 @@ def connect(
     [('egadp_mask',)]
     """
     # before a database is opened, or made, that would then be left behind
-    given = given_secret(secret)
-    return load(duckdb.connect(str(database), **options), given)
+    asked(role, secret)
+    con = duckdb.connect(str(database), **options)
+    try:
+        return load(con, secret, role=role)
+    except BaseException:
+        con.close()
+        raise
 
 
 def interrupt(con: duckdb.DuckDBPyConnection) -> None:
@@ -127,13 +147,13 @@ def interrupt(con: duckdb.DuckDBPyConnection) -> None:
     >>> con = ppduck.connect()
     >>> watch = threading.Timer(60, lambda: ppduck.interrupt(con))  # start() it: no query takes longer than a minute
     """
-    raw = _connection(con, "interrupt")
+    raw = connection(con, "interrupt")
     raw.interrupt()
     for planner in list(_planners.values()):
         planner.interrupt(raw)
 
 
-def _connection(given: Any, function: str) -> duckdb.DuckDBPyConnection:
+def connection(given: Any, function: str) -> duckdb.DuckDBPyConnection:
     """The connection itself, where a wrapper passes its calls on: the planner wants a cursor beside it, not it."""
     # The module acts as its default connection, of which it has no object that lasts.
     if given is duckdb or isinstance(given, duckdb.DuckDBPyConnection):
@@ -147,7 +167,7 @@ def _connection(given: Any, function: str) -> duckdb.DuckDBPyConnection:
     return raw
 
 
-def _in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
+def in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
     """Whether it has begun a transaction: without one, each statement has its own."""
     first, second = (con.execute("SELECT system.main.txid_current()").fetchall() for _ in range(2))
     return first == second

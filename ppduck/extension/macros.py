@@ -21,6 +21,7 @@ from ppduck.call import plain_macros
 from ppduck.call.registry import Function, PlainMacro
 from ppduck.catalogue import operators
 from ppduck.errors import quoted
+from ppduck.extension.role import Role
 
 PLAN = "ppduck_plan"
 PLAN_TYPES = ["VARCHAR", "VARCHAR[][]", "VARCHAR", "VARCHAR[]"]
@@ -51,9 +52,13 @@ def shared(plan: str, connection: str) -> list[str]:
     ]
 
 
-def of_functions(wanted: Sequence[Function]) -> list[str]:
-    """What makes the macros of some functions."""
-    plain = tuple(function.name for function in wanted if isinstance(function, PlainMacro))
+def of_functions(wanted: Sequence[Function], role: Role = Role.OWNER) -> list[str]:
+    """What makes the macros of some functions; those that the role does not bring are there to be refused."""
+    plain = tuple(
+        function.name
+        for function in wanted
+        if isinstance(function, PlainMacro) and role.brings(function)
+    )
     return [*_plain(plain), *map(_planned, wanted)]
 
 

@@ -14,7 +14,7 @@ import duckdb
 
 from ppduck import interrupts, libraries
 from ppduck.call import plain_macros
-from ppduck.call.registry import Function, Stages, function_named, functions, udfs
+from ppduck.call.registry import Function, Stages, function_named, functions
 from ppduck.call.udf import Noise, Udf, told_types
 from ppduck.catalogue.operators import Syntax, refuse_macros
 from ppduck.catalogue.tables import Catalog
@@ -22,6 +22,7 @@ from ppduck.catalogue.trip import Trip
 from ppduck.errors import PpduckError, UnreadError
 from ppduck.extension import macros
 from ppduck.extension.cursor import PlanningCursor, move
+from ppduck.extension.role import Role
 from ppduck.extension.udfs import callable_by_duckdb
 from ppduck.kernels.noise import KeyedNoise
 from ppduck.notes import Speaker
@@ -33,10 +34,11 @@ INSTANCE = "ppduck_instance"
 
 
 class Planner:
-    """What one database's UDFs share: its connections, weakly, and its noise."""
+    """What one database's UDFs share: its connections, weakly, its role, and its noise."""
 
-    def __init__(self, secret: bytes | None) -> None:
+    def __init__(self, secret: bytes | None, role: Role = Role.OWNER) -> None:
         self.token = secrets.token_hex(8)
+        self.role = role
         self._fingerprint = fingerprint(secret)
         self._noise = KeyedNoise(secret or secrets.token_bytes(32))
         self._seeded = KeyedNoise(b"seeded noise is for tests")
@@ -50,6 +52,11 @@ class Planner:
         # Who asked, and the cursor that reads for it.
         self._reading: list[tuple[str, weakref.ref[duckdb.DuckDBPyConnection]]] = []
         self._thread = threading.local()
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether somebody gave one, so that noise is the same when the database is opened again."""
+        return self._fingerprint is not None
 
     def set_secret(self, secret: bytes) -> None:
         if self._fingerprint not in (None, fingerprint(secret)):
@@ -75,7 +82,7 @@ class Planner:
                 finalizer: Any = weakref.finalize(con, kept.pop, name, None)
                 finalizer.atexit = False
         shared = macros.shared(self.udf(macros.PLAN), name) if known is None or only is None else []
-        wanted = macros.of_functions(functions() if only is None else [only])
+        wanted = macros.of_functions(functions() if only is None else [only], self.role)
         self._thread.teaching = True
         try:
             con.execute(";\n".join([*shared, *wanted]))
@@ -100,8 +107,8 @@ class Planner:
         add = functools.partial(self._add, con)
         add(INSTANCE, INSTANCE, lambda: self.token, [], text)
         add(macros.PLAN, self.udf(macros.PLAN), self.plan, plan_takes, text)
-        for udf in udfs():
-            noise = functools.partial(self._noise_of, udf.noise)
+        for udf in self.role.udfs(functions()):
+            noise = functools.partial(self.noise_of, udf.noise)
             function = callable_by_duckdb(udf, self._speaker, noise)
             add(udf.name, self.udf(udf.name), function, takes(udf), type_(udf.gives), type="arrow")
 
@@ -109,7 +116,7 @@ class Planner:
         """What a UDF is called in this database. Nobody can have planted a macro of that name in its file."""
         return f"{name}_{self.token}"
 
-    def _home(self, name: str) -> str:
+    def home(self, name: str) -> str:
         """The whole name of a function that a plan calls."""
         own = name.casefold()
         if own in self._udfs:
@@ -121,22 +128,27 @@ class Planner:
     def written(self, planned: sql.Expr | Stages, *, integer_division: bool = False) -> str:
         """What was planned, as text, with the names that functions have in this database."""
         tree = planned if isinstance(planned, sql.Expr) else planned.query()
-        return qualified(sql.render(tree), self._home, integer_division=integer_division)
+        return qualified(sql.render(tree), self.home, integer_division=integer_division)
 
     def plan(self, first: str, others: list[list[str | None]], name: str, here: list[str]) -> str:
         """The statement for a call, from the texts of its arguments."""
         if getattr(self._thread, "teaching", False):
             return "SELECT NULL"  # DuckDB 1.4 binds the body of a macro when it is made
         function = function_named(name)
-        texts = [first, *(text for part in others for text in part)]
-        # Each parameter comes twice, by its place and by its name; macros fill the last list up to eight texts.
-        texts = texts[: 2 * len(function.parameters)]
+        self.role.refuse(function)
+        texts = self.texts(function, first, others)
         asking, *settings, statement = here  # in the order of macros.shared
         with self._trip(asking, statement) as trip:
             question = ("plan", name, asking, *settings, *texts)
             return trip.once(
                 question, lambda: self._planned(trip, function, asking, settings, texts)
             )
+
+    @staticmethod
+    def texts(function: Function, first: str, others: list[list[str | None]]) -> list[str | None]:
+        """Those of a call's arguments."""
+        # Each parameter comes twice, by its place and by its name; macros fill the last list up to eight texts.
+        return [first, *(text for part in others for text in part)][: 2 * len(function.parameters)]
 
     @contextlib.contextmanager
     def _trip(self, asking: str, statement: str) -> Iterator[Trip]:
@@ -174,7 +186,7 @@ class Planner:
             database, schema, search_path, divides_whole, probed = here
             move(cursor, database, schema, search_path)
             where = (database, schema, search_path or f"{database}.{schema}")
-            reader = PlanningCursor(cursor, self.teach, self._home)
+            reader = PlanningCursor(cursor, self.teach, self.home)
             self._syntax.refuse_shadowed(function.name, reader, probed, trip, where)
             reader.meet(texts, trip)
             catalog = Catalog(reader, trip, where)
@@ -213,7 +225,7 @@ class Planner:
             cursor.execute("SET python_enable_replacements = false")
         return cursor
 
-    def _noise_of(self, of: Noise | None) -> KeyedNoise:
+    def noise_of(self, of: Noise | None) -> KeyedNoise:
         return self._seeded if of == "seeded" else self._noise
 
     def _add(

@@ -12,7 +12,7 @@ import pytest
 
 import ppduck
 from ppduck.errors import PpduckError
-from ppduck.extension.connections import _connection, _in_transaction, planner_of
+from ppduck.extension.connections import connection, in_transaction, planner_of
 from tests.conftest import SECRET
 
 pytestmark = pytest.mark.core
@@ -38,8 +38,8 @@ class Wrapper:
 
 def test_a_wrapper_is_loaded_as_its_connection(plain: duckdb.DuckDBPyConnection) -> None:
     wrapper = Wrapper(plain)
-    assert _connection(wrapper, "load") is plain
-    assert _connection(duckdb, "load") is duckdb
+    assert connection(wrapper, "load") is plain
+    assert connection(duckdb, "load") is duckdb
     assert ppduck.load(wrapper, SECRET) is wrapper  # type: ignore[arg-type]
     assert len(plain.execute(CALL).fetchall()) == 50
 
@@ -72,9 +72,9 @@ def test_the_secret_counts_once(plain: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_a_transaction_is_seen(plain: duckdb.DuckDBPyConnection) -> None:
-    assert not _in_transaction(plain)
+    assert not in_transaction(plain)
     plain.execute("BEGIN")
-    assert _in_transaction(plain)
+    assert in_transaction(plain)
     with pytest.raises(PpduckError, match="load before BEGIN"):
         ppduck.load(plain, SECRET)
     plain.execute("ROLLBACK")

@@ -53,10 +53,10 @@ def test_a_call_becomes_one_statement_with_whole_names(loaded: tuple[Planner, st
 def test_names_of_functions_are_the_databases_own(loaded: tuple[Planner, str]) -> None:
     planner, other = loaded[0], Planner(None)
     assert planner.token != other.token
-    assert planner._home("PPDUCK_CHECK") == f"system.main.ppduck_check_{planner.token}"
-    assert planner._home("egadp_mask") == "temp.main.egadp_mask"
-    assert planner._home("_pp_plain_any") == "temp.main._pp_plain_any"
-    assert planner._home("sum") == "system.main.sum"
+    assert planner.home("PPDUCK_CHECK") == f"system.main.ppduck_check_{planner.token}"
+    assert planner.home("egadp_mask") == "temp.main.egadp_mask"
+    assert planner.home("_pp_plain_any") == "temp.main._pp_plain_any"
+    assert planner.home("sum") == "system.main.sum"
 
 
 def test_every_function_is_registered_and_taught(loaded: tuple[Planner, str]) -> None:
@@ -86,7 +86,7 @@ def test_seeded_noise_is_the_same_in_every_database_and_keyed_noise_is_not(loade
     key, tweak = np.arange(3, dtype=np.uint64), np.zeros(3, dtype=np.uint64)
 
     def same(kind: Noise) -> bool:
-        one, two = (each._noise_of(kind).words(key, tweak, 1) for each in (planner, other))
+        one, two = (each.noise_of(kind).words(key, tweak, 1) for each in (planner, other))
         return bool((one == two).all())
 
     assert same("seeded")
