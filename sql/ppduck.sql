@@ -1,5 +1,5 @@
--- Tables of counts, anonymity of groups, randomized response and its privacy, and exact masking of a few numbers in
--- plain DuckDB SQL, without Python.
+-- Tables of counts, anonymity of groups, randomized response and its privacy, masks of numbers and pseudonyms in plain
+-- DuckDB SQL, without Python.
 -- In the DuckDB shell: .read sql/ppduck.sql
 --   FROM association_measures('survey', 'smokes', 'drinks')
 --   FROM chi2_independence('survey.csv', ['smokes', 'drinks', 'region'])
@@ -9,6 +9,9 @@
 --   FROM l_diversity('patients', ['zip', 'age'], 'disease', l := 3, c := 2)
 --   FROM t_closeness('patients', ['zip', 'age'], 'salary', ordered := true)
 --   FROM egadp_plain('customers', ['x1', 'x2'], secret := getenv('PPDUCK_SECRET'), key := 'id', nonconf := ['s1', 's2'])
+--   FROM rr_plain('survey', 'smokes', 0.8, ['no', 'yes'], secret := getenv('PPDUCK_SECRET'), key := 'id')
+--   FROM noise_plain('customers', ['x1', 'x2'], 0.1, secret := getenv('PPDUCK_SECRET'), key := 'id')
+--   FROM pseudonym_plain('customers', 'id', 'customer', secret := getenv('PPDUCK_SECRET'))
 -- tbl is a table name, a SELECT in parentheses or a file name, and columns are named by strings. Arguments are
 -- positional or named by :=, as in rr_privacy(p := 0.9, levels := 2): a macro cannot take p = 0.9.
 
@@ -206,7 +209,7 @@ CREATE OR REPLACE MACRO chi2_independence(tbl, columns) AS TABLE
 
 CREATE OR REPLACE MACRO _pp_keep(p, size) AS
   -- Read from its text, because one expression cannot take a number and a list alike.
-  CASE WHEN CAST(p AS VARCHAR) LIKE '[%'
+  CASE WHEN starts_with(CAST(p AS VARCHAR), '[')
        THEN list_transform(string_split(trim(CAST(p AS VARCHAR), '[]'), ','), lambda part: TRY_CAST(trim(part) AS DOUBLE))
        ELSE list_transform(range(size), lambda part: TRY_CAST(CAST(p AS VARCHAR) AS DOUBLE)) END;
 
@@ -485,6 +488,32 @@ CREATE OR REPLACE MACRO _pp_repeat(pattern, size) AS
   -- The pattern once for each of 1, 2, ..., size, which takes the place of #.
   array_to_string(list_transform(range(1, size + 1), lambda place: replace(pattern, '#', CAST(place AS VARCHAR))), ', ');
 
+CREATE OR REPLACE MACRO _pp_key_problem(keys) AS
+  coalesce(
+    CASE WHEN keys IS NULL OR len(keys) = 0
+         THEN 'key is missing. Name the column or columns that identify a row, or ''rowid'' for a table without.' END,
+    _pp_names_problem(keys, parameter := 'key'));
+
+CREATE OR REPLACE MACRO _pp_secret_problem(secret, kind) AS
+  CASE WHEN coalesce(trim(secret), '') = '' OR kind <> 'VARCHAR'
+       THEN 'secret is missing. Give a text of 16 characters or more that nobody can guess, and keep it.'
+       WHEN length(trim(secret)) < 16
+       THEN 'secret has only ' || length(trim(secret)) || ' characters. Give 16 or more that nobody can guess, and keep them.' END;
+
+CREATE OR REPLACE MACRO _pp_text_of(nm) AS
+  -- The text of a point in time, but not its number, depends on the time zone of the reader.
+  replace('CASE typeof(#) WHEN ''TIMESTAMP WITH TIME ZONE'''
+          || ' THEN CAST(epoch_us(TRY_CAST(CAST(# AS VARCHAR) AS TIMESTAMPTZ)) AS VARCHAR) ELSE CAST(# AS VARCHAR) END',
+          '#', '_pp_given.' || _pp_ident(nm));
+
+CREATE OR REPLACE MACRO _pp_key_of(keys) AS
+  array_to_string(list_transform(keys, lambda nm: 'length(' || _pp_text_of(nm) || ') || '':'' || ' || _pp_text_of(nm)), ' || '','' || ');
+
+CREATE OR REPLACE MACRO _pp_key_refusals(caller) AS
+  ' WHEN keyed < n THEN error(''' || caller || ': key is NULL in '' || (n - keyed) || '' of '' || n || '' rows. Every row needs a key.'')'
+  || ' WHEN keys < n THEN error(''' || caller || ': key is not unique: '' || n || '' rows have '' || keys'
+  || ' || '' keys, and rows of one key would share their noise. Name columns that identify a row.'')';
+
 CREATE OR REPLACE MACRO _pp_egadp_problem(origin, conf, open, keys, secret, kind) AS
   coalesce(
     _pp_source_problem(origin),
@@ -495,23 +524,13 @@ CREATE OR REPLACE MACRO _pp_egadp_problem(origin, conf, open, keys, secret, kind
          WHEN len(open) > 5
          THEN 'nonconf names ' || len(open) || ' columns, and five at most can be used here. Name fewer, or use egadp_mask of ppduck.'
          WHEN list_has_any(list_transform(conf, lambda nm: lower(nm)), list_transform(open, lambda nm: lower(nm)))
-         THEN 'a column is in conf and in nonconf. Leave it out of one of them.'
-         WHEN keys IS NULL OR len(keys) = 0
-         THEN 'key is missing. Name the column or columns that identify a row, or ''rowid'' for a table without.' END,
-    _pp_names_problem(keys, parameter := 'key'),
-    CASE WHEN coalesce(trim(secret), '') = '' OR kind <> 'VARCHAR'
-         THEN 'secret is missing. Give a text of 16 characters or more that nobody can guess, and keep it.'
-         WHEN length(trim(secret)) < 16
-         THEN 'secret has only ' || length(trim(secret)) || ' characters. Give 16 or more that nobody can guess, and keep them.' END);
+         THEN 'a column is in conf and in nonconf. Leave it out of one of them.' END,
+    _pp_key_problem(keys),
+    _pp_secret_problem(secret, kind));
 
 CREATE OR REPLACE MACRO _pp_egadp_rows(origin, names, keys) AS
   -- Internal columns come first: a column of the user's that is called like one is renamed, and not taken for it.
-  'SELECT ' || array_to_string(list_transform(keys, lambda nm: replace(replace('length(@) || '':'' || @', '@',
-       -- The text of a point in time, but not its number, depends on the time zone of the reader.
-       'CASE typeof(#) WHEN ''TIMESTAMP WITH TIME ZONE'''
-       || ' THEN CAST(epoch_us(TRY_CAST(CAST(# AS VARCHAR) AS TIMESTAMPTZ)) AS VARCHAR) ELSE CAST(# AS VARCHAR) END'),
-       '#', '_pp_given.' || _pp_ident(nm))), ' || '','' || ')
-  || ' AS _pp_key, '
+  'SELECT ' || _pp_key_of(keys) || ' AS _pp_key, '
   -- A cast that fails would print the value.
   || array_to_string(list_transform(names, lambda nm, k: 'TRY_CAST(_pp_given.' || _pp_ident(nm) || ' AS DOUBLE) AS _pp_x' || k), ', ')
   || ', _pp_given.* FROM ' || _pp_source(origin) || ' AS _pp_given';
@@ -541,9 +560,7 @@ CREATE OR REPLACE MACRO _pp_egadp_refusals(names, fewest, p) AS
                     || ' THEN error(''egadp_plain: conf column '' || ~ || '' lies so far from 0 beside its spread that numbers of type DOUBLE'
                     || ' cannot keep its moments to 1e-9. Subtract an offset first, a round number near its mean, in a SELECT.'')' END,
        '#', CAST(k AS VARCHAR)), '~', _pp_literal(_pp_ident(nm)))), '')
-  || ' WHEN keyed < n THEN error(''egadp_plain: key is NULL in '' || (n - keyed) || '' of '' || n || '' rows. Every row needs a key.'')'
-  || ' WHEN keys < n THEN error(''egadp_plain: key is not unique: '' || n || '' rows have '' || keys'
-  || ' || '' keys, and rows of one key would share their noise. Name columns that identify a row.'')';
+  || _pp_key_refusals('egadp_plain');
 
 CREATE OR REPLACE MACRO _pp_egadp_noisy(p, q) AS
   -- Numbers in units of their standard deviation. A hash gives two numbers of 52 bits inside (0, 1), and these two
@@ -676,3 +693,215 @@ CREATE OR REPLACE MACRO egadp_plain(tbl, conf, secret := NULL, key := NULL, nonc
     || sha256(_pp_joined([CAST(secret AS VARCHAR), lower(_pp_joined(_pp_sorted(conf))),
                           lower(coalesce(_pp_joined(_pp_sorted(nonconf)), ''))]))
     || ''', ' || coalesce(len(_pp_names_or_one(nonconf)), 0) || ', ' || len(_pp_names_or_one(conf)) || ')'));
+
+-- Masks of single values. What is drawn for a value hangs on the secret, the column, the key of the row and, of
+-- categories, on the value and the design, by HMAC-SHA-256, so that it is the same however often a view is read.
+
+CREATE OR REPLACE MACRO _pp_padded(digits, pad) AS
+  -- A key of 32 bytes as HMAC wants it: filled with zeros to a block of 64, and every byte XORed.
+  lower(hex(CAST(xor(CAST(unhex(digits) AS BIT), CAST(unhex(repeat(pad, 32)) AS BIT)) AS BLOB))) || repeat(pad, 32);
+
+CREATE OR REPLACE MACRO _pp_hmac(digits, message) AS
+  -- HMAC-SHA-256 (RFC 2104) of an SQL expression, as SQL. The key stands on lines of its own, because an error repeats
+  -- the line that it is about.
+  'sha256(' || chr(10) || 'unhex(''' || _pp_padded(digits, '5c') || ''')' || chr(10) || '|| unhex(sha256('
+  || chr(10) || 'unhex(''' || _pp_padded(digits, '36') || ''')' || chr(10) || '|| encode(' || message || '))))';
+
+CREATE OR REPLACE MACRO _pp_complaint(condition, caller, nm, words) AS
+  ' WHEN ' || condition || ' THEN error(''' || caller || ': column '' || ' || _pp_literal(_pp_ident(nm)) || ' || '' ' || words || ''')';
+
+CREATE OR REPLACE MACRO _pp_released(listed, figures, refusals, handed, drawn, hidden, replaced, strange) AS
+  -- The source is read once, so that all rows are looked at before one comes out. The first part of the answer has no
+  -- rows, but the names of the columns as the source spells them. What is refused is a condition, because what nobody
+  -- selects would be left out, and its errors with it.
+  'WITH _pp_rows AS MATERIALIZED (' || listed || '), _pp_first AS (SELECT count(*) AS n, count(_pp_key) AS keyed,'
+  || ' count(DISTINCT encode(_pp_key)) AS keys, ' || figures || ' FROM _pp_rows), _pp_checked AS (SELECT CASE' || refusals
+  || ' ELSE true END AS _pp_sound' || handed || ' FROM _pp_first), _pp_drawn AS NOT MATERIALIZED (' || drawn
+  || ') SELECT * EXCLUDE (_pp_key, _pp_sound, ' || hidden || ') FROM _pp_drawn WHERE false'
+  || ' UNION ALL SELECT * EXCLUDE (_pp_key, _pp_sound, ' || hidden || ') REPLACE (' || replaced || ') FROM _pp_drawn WHERE _pp_sound' || strange;
+
+CREATE OR REPLACE MACRO _pp_levels(levels) AS
+  -- A list for each column, each in the order of its bytes: how levels are listed must not change what is drawn.
+  list_transform(CASE WHEN ends_with(typeof(levels), '[][]') THEN TRY_CAST(CAST(levels AS VARCHAR) AS VARCHAR[][])
+                      WHEN ends_with(typeof(levels), '[]') THEN [TRY_CAST(CAST(levels AS VARCHAR) AS VARCHAR[])] END,
+                 lambda own: list_transform(list_sort(list_transform(own, lambda level: encode(level)), 'ASC', 'NULLS LAST'),
+                                            lambda level: decode(level)));
+
+CREATE OR REPLACE MACRO _pp_rr_problem(origin, names, keep, levels, keys, secret, kind) AS
+  coalesce(
+    _pp_source_problem(origin),
+    _pp_names_problem(names, parameter := 'conf'),
+    CASE WHEN len(names) = 0
+         THEN 'conf is empty. Name the columns to randomize.'
+         WHEN len(keep) <> len(names)
+         THEN 'p holds ' || len(keep) || ' numbers for ' || len(names)
+              || ' columns. Give one number for all columns, or a list with one number per column.'
+         WHEN len(list_filter(keep, lambda part: part IS NULL OR NOT (part > 0 AND part < 1))) > 0
+         THEN 'p must be a number above 0 and below 1. Give the probability with which a value is kept, and leave out of conf what is not to be randomized.'
+         WHEN levels IS NULL OR len(levels) <> len(names)
+         THEN 'levels must list all levels of each column. Write [''no'', ''yes''] for one column, and a list of such lists, in the order of conf, for several.'
+         WHEN len(list_filter(levels, lambda own: own IS NULL OR len(list_filter(own, lambda level: level IS NULL)) > 0)) > 0
+         THEN 'levels holds a NULL. NULL stays NULL and is no level.'
+         WHEN len(list_filter(levels, lambda own: list_unique(list_transform(own, lambda level: encode(level))) < len(own))) > 0
+         THEN 'levels names a level twice. Name each once.'
+         WHEN len(list_filter(levels, lambda own: len(own) < 2)) > 0
+         THEN 'levels has fewer than two levels for a column, which leaves nothing to randomize into. Name all, or leave the column out.' END,
+    _pp_key_problem(keys),
+    _pp_secret_problem(secret, kind));
+
+CREATE OR REPLACE MACRO _pp_rr_keys(names, keep, levels, secret) AS
+  -- One for each column: two designs never share draws, or the two releases would tell more than both of them ought to.
+  list_transform(names, lambda nm, k: sha256(_pp_joined(['rr_plain', secret, lower(nm), CAST(keep[k] AS VARCHAR), _pp_joined(levels[k])])));
+
+CREATE OR REPLACE MACRO _pp_rr_rows(origin, names, levels, keys) AS
+  -- Levels are told apart by their bytes, which no setting for sorting folds.
+  'SELECT ' || _pp_key_of(keys) || ' AS _pp_key, '
+  || array_to_string(list_transform(names, lambda nm, k: 'nullif(list_position(['
+       || array_to_string(list_transform(levels[k], lambda level: 'encode(' || _pp_literal(level) || ')'), ', ')
+       || '], encode(CAST(_pp_given.' || _pp_ident(nm) || ' AS VARCHAR))), 0) AS _pp_place' || k), ', ')
+  || ', _pp_given.* FROM ' || _pp_source(origin) || ' AS _pp_given';
+
+CREATE OR REPLACE MACRO _pp_rr_drawn(keep, sizes, digests) AS
+  -- 52 bits of a hash say whether a value is kept (0), and the next 52 which other level takes its place.
+  'SELECT ' || array_to_string(list_transform(digests, lambda own, k: replace(replace(replace(replace(
+       'CASE WHEN _pp_place# IS NULL OR CAST(''0x'' || substr(_pp_h#, 1, 13) AS BIGINT) < ? THEN 0'
+       || ' ELSE (_pp_place# + CAST(''0x'' || substr(_pp_h#, 14, 13) AS BIGINT) % @) % ~ + 1 END AS _pp_other#',
+       '#', CAST(k AS VARCHAR)), '@', CAST(sizes[k] - 1 AS VARCHAR)), '~', CAST(sizes[k] AS VARCHAR)),
+       '?', CAST(CAST(round(keep[k] * 4503599627370496) AS BIGINT) AS VARCHAR))), ', ')
+  || ', * FROM (SELECT '
+  || array_to_string(list_transform(digests, lambda own, k: _pp_hmac(own, '_pp_place' || k || ' || '':'' || _pp_key') || ' AS _pp_h' || k), ', ')
+  || ', * FROM _pp_rows, _pp_checked)';
+
+CREATE OR REPLACE MACRO _pp_rr_written(own) AS
+  array_to_string(list_transform(own, lambda level, j: ' WHEN ' || j || ' THEN ' || _pp_literal(level)), '') || ' END';
+
+CREATE OR REPLACE MACRO _pp_rr_published(names, levels) AS
+  -- A level stands beside the column as a text without a type, and takes the column's.
+  list_transform(names, lambda nm, k: 'CASE _pp_other' || k || ' WHEN 0 THEN ' || _pp_ident(nm) || _pp_rr_written(levels[k]));
+
+CREATE OR REPLACE MACRO _pp_rr_refusals(names, levels) AS
+  array_to_string(list_transform(names, lambda nm, k:
+    _pp_complaint('strangers[' || k || '] > 0', 'rr_plain', nm, 'holds values that are none of its ' || len(levels[k])
+                  || ' levels, in '' || strangers[' || k || '] || '' of '' || n || '' rows. Give the whole domain in levels.')), '');
+
+CREATE OR REPLACE MACRO _pp_rr_strange(names, levels, published) AS
+  array_to_string(list_transform(names, lambda nm, k: ' AND CASE'
+    || _pp_complaint('_pp_other' || k || ' > 0 AND encode(CAST(' || published[k] || ' AS VARCHAR)) <> encode(CASE _pp_other' || k || _pp_rr_written(levels[k]) || ')',
+                     'rr_plain', nm, 'has a type that writes one of the levels otherwise. Write them as the column is written when it is cast to VARCHAR.')
+    || ' ELSE true END'), '');
+
+CREATE OR REPLACE MACRO _pp_rr(origin, names, keep, levels, keys, digests, published) AS
+  _pp_released(_pp_rr_rows(origin, names, levels, keys),
+    '[' || array_to_string(list_transform(names, lambda nm, k: 'count(' || _pp_ident(nm) || ') - count(_pp_place' || k || ')'), ', ') || '] AS strangers',
+    _pp_key_refusals('rr_plain') || _pp_rr_refusals(names, levels), '', _pp_rr_drawn(keep, list_transform(levels, lambda own: len(own)), digests),
+    _pp_repeat('_pp_place#, _pp_other#, _pp_h#', len(names)),
+    array_to_string(list_transform(names, lambda nm, k: published[k] || ' AS ' || _pp_ident(nm)), ', '),
+    _pp_rr_strange(names, levels, published));
+
+CREATE OR REPLACE MACRO _pp_rr_release(origin, names, keep, levels, keys, digests) AS TABLE
+  FROM query(_pp_rr(origin, names, keep, levels, keys, digests, _pp_rr_published(names, levels)));
+
+CREATE OR REPLACE MACRO rr_plain(tbl, conf, p, levels, secret := NULL, key := NULL) AS TABLE
+  -- What rr_mask of ppduck does (Warner 1965): a value is kept with p, else another level takes its place, each with
+  -- the same chance. rr_reconstruct, told the same p, finds the table that was there before.
+  FROM query(_pp_sql('rr_plain',
+    _pp_rr_problem(CAST(tbl AS VARCHAR), _pp_names_or_one(conf), _pp_keep(p, len(_pp_names_or_one(conf))), _pp_levels(levels),
+                   _pp_names_or_one(key), CAST(secret AS VARCHAR), typeof(secret)),
+    'FROM _pp_rr_release(' || _pp_literal(CAST(tbl AS VARCHAR)) || ', ' || _pp_literals(_pp_names_or_one(conf)) || ', CAST('
+    || _pp_literal(CAST(_pp_keep(p, len(_pp_names_or_one(conf))) AS VARCHAR)) || ' AS DOUBLE[]), ['
+    || array_to_string(list_transform(_pp_levels(levels), lambda own: _pp_literals(own)), ', ') || '], ' || _pp_literals(_pp_sorted(key)) || ', ' || chr(10)
+    || _pp_literals(_pp_rr_keys(_pp_names_or_one(conf), _pp_keep(p, len(_pp_names_or_one(conf))), _pp_levels(levels), CAST(secret AS VARCHAR)))
+    || chr(10) || ')'));
+
+CREATE OR REPLACE MACRO _pp_noise_problem(origin, names, level, keys, secret, kind) AS
+  coalesce(
+    _pp_source_problem(origin),
+    _pp_names_problem(names, parameter := 'conf'),
+    CASE WHEN len(names) = 0
+         THEN 'conf is empty. Name the columns to mask.'
+         WHEN len(level) <> len(names)
+         THEN 'level holds ' || len(level) || ' numbers for ' || len(names)
+              || ' columns. Give one number for all columns, or a list with one number per column.'
+         WHEN len(list_filter(level, lambda part: part IS NULL OR NOT (part >= 1e-6 AND part <= 1e12))) > 0
+         THEN 'level must be a number from 0.000001 to 1e12: with less the confidential values would pass through. Give the variance of the noise as a share of that of the column, such as 0.1.' END,
+    _pp_key_problem(keys),
+    _pp_secret_problem(secret, kind));
+
+CREATE OR REPLACE MACRO _pp_noise_keys(names, level, secret) AS
+  list_transform(names, lambda nm, k: sha256(_pp_joined(['noise_plain', secret, lower(nm), CAST(level[k] AS VARCHAR)])));
+
+CREATE OR REPLACE MACRO _pp_noise_rows(origin, names, keys) AS
+  'SELECT ' || _pp_key_of(keys) || ' AS _pp_key, '
+  -- A cast that fails would print the value.
+  || array_to_string(list_transform(names, lambda nm, k: 'TRY_CAST(_pp_given.' || _pp_ident(nm) || ' AS DOUBLE) AS _pp_x' || k), ', ')
+  || ', _pp_given.* FROM ' || _pp_source(origin) || ' AS _pp_given';
+
+CREATE OR REPLACE MACRO _pp_noise_figures(names, digests) AS
+  -- Noise hangs on all values of its column and their keys: from two releases that share noise it could be removed.
+  '[' || array_to_string(list_transform(names, lambda nm: 'any_value(typeof(' || _pp_ident(nm) || '))'), ', ') || '] AS kinds, ['
+  || _pp_repeat('count(_pp_x#)', len(names)) || '] AS present, ['
+  || _pp_repeat('count(*) FILTER (NOT isfinite(_pp_x#))', len(names)) || '] AS odd, ['
+  || _pp_repeat('stddev_samp(_pp_x#) FILTER (isfinite(_pp_x#))', len(names)) || '] AS spread, ['
+  || _pp_repeat('greatest(max(_pp_x#) - avg(_pp_x#) FILTER (isfinite(_pp_x#)), avg(_pp_x#) FILTER (isfinite(_pp_x#)) - min(_pp_x#))', len(names))
+  || '] AS farthest, [' || array_to_string(list_transform(digests, lambda own, k: 'bit_xor(CAST(''0x'' || substr('
+       || _pp_hmac(own, 'coalesce(CAST(_pp_x' || k || ' AS VARCHAR), '''') || '':'' || _pp_key') || ', 1, 16) AS UBIGINT))'), ', ') || '] AS digests';
+
+CREATE OR REPLACE MACRO _pp_noise_refusals(names) AS
+  array_to_string(list_transform(names, lambda nm, k:
+    _pp_complaint('NOT regexp_matches(kinds[' || k || '], ''^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*)$'')', 'noise_plain', nm,
+                  'is of type '' || kinds[' || k || '] || '', and only numbers can be masked. Leave it out.')
+    || _pp_complaint('odd[' || k || '] > 0', 'noise_plain', nm, 'holds NaN or infinity. Leave these rows out.')
+    || _pp_complaint('present[' || k || '] < 3', 'noise_plain', nm, 'has a value in '' || present[' || k || '] || '' rows, and at least 3 are needed. Leave it out.')
+    || _pp_complaint('NOT spread[' || k || '] > 0', 'noise_plain', nm, 'is constant. Leave it out.')
+    || _pp_complaint(replace('pow(farthest[#] / spread[#], 2) > 0.8e0 * (present[#] - 1)', '#', CAST(k AS VARCHAR)), 'noise_plain', nm,
+                     'has more than 80 % of its variance from a single row, which would still stand out. Cut extreme values in a SELECT (top coding), or leave the row out.')), '');
+
+CREATE OR REPLACE MACRO _pp_noise_drawn(digests) AS
+  -- Two numbers of 52 bits inside (0, 1) give a normal one by Box and Muller's transform.
+  'SELECT ' || _pp_repeat('sqrt(-2 * ln((CAST(''0x'' || substr(_pp_h#, 1, 13) AS BIGINT) + 0.5e0) / 4503599627370496))'
+                          || ' * cos(2 * pi() * (CAST(''0x'' || substr(_pp_h#, 14, 13) AS BIGINT) + 0.5e0) / 4503599627370496) AS _pp_v#', len(digests))
+  || ', * FROM (SELECT ' || array_to_string(list_transform(digests, lambda own, k:
+       _pp_hmac(own, 'CAST(_pp_digest' || k || ' AS VARCHAR) || '':'' || _pp_key') || ' AS _pp_h' || k), ', ')
+  || ', * FROM _pp_rows, _pp_checked)';
+
+CREATE OR REPLACE MACRO _pp_noise(origin, names, level, keys, digests) AS
+  _pp_released(_pp_noise_rows(origin, names, keys), _pp_noise_figures(names, digests), _pp_key_refusals('noise_plain') || _pp_noise_refusals(names),
+    ', ' || _pp_repeat('digests[#] AS _pp_digest#, spread[#] AS _pp_sd#', len(names)), _pp_noise_drawn(digests),
+    _pp_repeat('_pp_x#, _pp_digest#, _pp_sd#, _pp_h#, _pp_v#', len(names)),
+    array_to_string(list_transform(names, lambda nm, k:
+      replace('_pp_x# + _pp_sd# * _pp_v# * CAST(''', '#', CAST(k AS VARCHAR)) || sqrt(level[k]) || ''' AS DOUBLE) AS ' || _pp_ident(nm)), ', '),
+    '');
+
+CREATE OR REPLACE MACRO _pp_noise_release(origin, names, level, keys, digests) AS TABLE
+  FROM query(_pp_noise(origin, names, level, keys, digests));
+
+CREATE OR REPLACE MACRO noise_plain(tbl, conf, level, secret := NULL, key := NULL) AS TABLE
+  -- What noise_mask of ppduck does: to each value normal noise is added, whose variance is a share of the column's.
+  FROM query(_pp_sql('noise_plain',
+    _pp_noise_problem(CAST(tbl AS VARCHAR), _pp_names_or_one(conf), _pp_keep(level, len(_pp_names_or_one(conf))), _pp_names_or_one(key),
+                      CAST(secret AS VARCHAR), typeof(secret)),
+    'FROM _pp_noise_release(' || _pp_literal(CAST(tbl AS VARCHAR)) || ', ' || _pp_literals(_pp_names_or_one(conf)) || ', CAST('
+    || _pp_literal(CAST(_pp_keep(level, len(_pp_names_or_one(conf))) AS VARCHAR)) || ' AS DOUBLE[]), ' || _pp_literals(_pp_sorted(key)) || ', ' || chr(10)
+    || _pp_literals(_pp_noise_keys(_pp_names_or_one(conf), _pp_keep(level, len(_pp_names_or_one(conf))), CAST(secret AS VARCHAR))) || chr(10) || ')'));
+
+CREATE OR REPLACE MACRO _pp_pseudonym_problem(origin, names, domain, domain_kind, secret, kind) AS
+  coalesce(
+    _pp_source_problem(origin),
+    _pp_names_problem(names),
+    CASE WHEN len(names) = 0
+         THEN 'columns is empty. Name the columns to replace by pseudonyms.'
+         WHEN coalesce(domain, '') = '' OR domain_kind <> 'VARCHAR'
+         THEN 'domain is missing. Name in a text what the values are, such as ''customer'': only pseudonyms of one domain can be joined.' END,
+    _pp_secret_problem(secret, kind));
+
+CREATE OR REPLACE MACRO _pp_pseudonyms(origin, names, digits) AS
+  'SELECT _pp_given.* REPLACE ('
+  || array_to_string(list_transform(names, lambda nm: 'substr(' || _pp_hmac(digits, _pp_text_of(nm)) || ', 1, 32) AS ' || _pp_ident(nm)), ', ')
+  || ') FROM ' || _pp_source(origin) || ' AS _pp_given';
+
+CREATE OR REPLACE MACRO pseudonym_plain(tbl, columns, domain, secret := NULL) AS TABLE
+  -- A value becomes the first 128 bits of the HMAC of its text, in hexadecimal digits, the same in all tables of a domain.
+  FROM query(_pp_sql('pseudonym_plain',
+    _pp_pseudonym_problem(CAST(tbl AS VARCHAR), _pp_names_or_one(columns), CAST(domain AS VARCHAR), typeof(domain), CAST(secret AS VARCHAR), typeof(secret)),
+    _pp_pseudonyms(CAST(tbl AS VARCHAR), _pp_names_or_one(columns),
+                   sha256(_pp_joined(['pseudonym_plain', CAST(secret AS VARCHAR), CAST(domain AS VARCHAR)])))));

@@ -6,30 +6,40 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import duckdb
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from ppduck.catalogue.functions import sees_function
-from ppduck.dbt.project import Project, has_rule, name_of, rule_of, rules_of
-from ppduck.dbt.requests import CheckRequest, MaskRequest, Names, ReleaseGiven, ReleaseRequest
-from ppduck.dbt.rules import DESIGN, Rule, literal
+from ppduck.dbt import release_answers
+from ppduck.dbt.project import Project, has_policy, has_rule, name_of, rule_of, rules_of
+from ppduck.dbt.requests import (
+    CheckRequest,
+    CommentRequest,
+    MaskRequest,
+    Names,
+    ReleaseGiven,
+    ReleaseRequest,
+    TableRequest,
+)
+from ppduck.dbt.rules import DESIGN, Rule
+from ppduck.dbt.statements import (
+    as_table,
+    failed_rules,
+    in_from,
+    refuse_source,
+    rows_given,
+    written,
+)
 from ppduck.errors import Faults, PpduckError, quoted
-from ppduck.gate import release_check
 from ppduck.measures import moments_check
 from ppduck.query import tree as sql
-from ppduck.query.whole_names import qualified, systems, theirs
 from ppduck.values import folded
 
 FUNCTION = "ppduck_dbt"
 TOLERANCE = 1e-9
-_FILE = re.compile(r"[^\s;()\"]+(/[^\s;()\"]+|\.(csv|json|parquet)(\.gz|\.zst)?)", re.IGNORECASE)
-_PLAIN_NAMES = re.compile(r'"[a-z_][a-z0-9_]*"(\."[a-z_][a-z0-9_]*")*')
 
 
 def register(con: duckdb.DuckDBPyConnection) -> None:
@@ -44,6 +54,8 @@ def answer(task: str, request: str) -> str:
         "mask": lambda given: _mask(MaskRequest.read(given)),
         "check": lambda given: _check(CheckRequest.read(given)),
         "release": lambda given: _release(ReleaseRequest.read(given)),
+        "release_table": lambda given: release_answers.table(TableRequest.read(given)),
+        "comment": lambda given: release_answers.comment(CommentRequest.read(given)),
     }
     try:
         return json.dumps(tasks[task](json.loads(request)))
@@ -55,20 +67,12 @@ def _mask(request: MaskRequest) -> dict[str, Any]:
     """The masking statement of a model over a source, whose columns are given once it is there."""
     source = request.source
     faults = Faults(f"ppduck rule of model {quoted(name_of(request.node))}")
-    if request.is_unit_test:
-        raise faults.refuse(
-            "masks cannot be unit-tested: what they give depends on the whole table and on the secret. Test the masked "
-            "model by data tests such as ppduck_release, and other models with it as their given input."
-        )
-    if source.is_cte:
-        raise faults.refuse(
-            f"its source {quoted(source.name)} is ephemeral and cannot be masked; materialize it as a view or table."
-        )
+    refuse_source(faults, request.node, source)
     rule = rule_of(request.node, request.call)
     if source.columns:
         rule.check_columns(source.name, source.columns)
     return {
-        "sql": rule.statement(_as_table(source.table)),
+        "sql": rule.statement(as_table(source.table)),
         "empty": sql.render(sql.query([_all_but(rule.roles.get("drop", []))])),
     }
 
@@ -92,6 +96,8 @@ def _release(request: ReleaseRequest) -> dict[str, Any]:
     Once the columns of the release are told, its moments are of those only that it still has.
     """
     node, given = request.node, request.given
+    if has_policy(node):
+        return release_answers.check(request)
     faults = Faults(f"ppduck_release on {quoted(name_of(node))}")
     rules = rules_of(node) if has_rule(node) else []
     rule = rules[0] if len(rules) == 1 else None
@@ -112,16 +118,16 @@ def _release(request: ReleaseRequest) -> dict[str, Any]:
     nonconf = given.nonconf
     if nonconf is None and rule is not None:
         nonconf = rule.roles.get("nonconf")
-    both = _as_table(original), _as_table(request.masked)
+    both = as_table(original), as_table(request.masked)
     asked = {"conf": conf, "nonconf": nonconf, "key": key, "limits": given.limits}
     asked |= _of_columns(given, rule, _names(conf))
-    found = [_failed_rules(both, {name: v for name, v in asked.items() if v is not None})]
+    found = [failed_rules(both, {name: v for name, v in asked.items() if v is not None})]
     if _wants_moments(given.moments, rule):
         named = _compared(request, conf, nonconf)
         columns = {"key": key} if named is None else {"conf": named}
         tolerance = TOLERANCE if given.tolerance is None else float(given.tolerance)
         found += [] if named == [] else [_lost_moments(both, columns, tolerance)]
-    return {"sql": _written(sql.union_all(found)), "release": _in_from(both[1])}
+    return {"sql": written(sql.union_all(found)), "release": in_from(both[1])}
 
 
 def _of_columns(given: ReleaseGiven, rule: Rule | None, conf: Sequence[str]) -> dict[str, Any]:
@@ -130,7 +136,10 @@ def _of_columns(given: ReleaseGiven, rule: Rule | None, conf: Sequence[str]) -> 
     A design is taken whole from the test's arguments or from the rule, of the columns that are asked of.
     """
     kept = given.keep if given.keep is not None or rule is None else rule.keep
-    known = given.qi if given.qi is not None or rule is None else rule.gate.get("qi")
+    known, replaced = (
+        own if own is not None or rule is None else rule.gate.get(name)
+        for name, own in (("qi", given.qi), ("pseudonyms", given.pseudonyms))
+    )
     design = {name: getattr(given, name) for name in DESIGN if getattr(given, name) is not None}
     if not design and rule is not None:
         design = {name: _of_conf(value, conf) for name, value in rule.design.items()}
@@ -138,6 +147,7 @@ def _of_columns(given: ReleaseGiven, rule: Rule | None, conf: Sequence[str]) -> 
         "keep": kept or None,
         "qi": known or None,
         **{n: v for n, v in design.items() if v != {}},
+        "pseudonyms": replaced or None,
     }
 
 
@@ -156,11 +166,6 @@ def _why_unknown(rules: Sequence[Rule], name: str) -> str:
     return "the model's rule does not name it either"
 
 
-def _in_from(table: str) -> str:
-    """What ppduck takes for a table, as it stands in a FROM clause: the name of a file needs quotes."""
-    return sql.render(sql.name(table)) if _FILE.fullmatch(table) else table
-
-
 def _names(given: Names) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
@@ -174,37 +179,8 @@ def _compared(request: ReleaseRequest, conf: Names, nonconf: Names | None) -> li
     return [name for name in named if there is None or folded(name) in there]
 
 
-def _as_table(relation: str) -> str:
-    """What dbt writes into a FROM clause, as ppduck takes it, and as a user would write it."""
-    text = relation.strip()
-    if text.startswith("("):  # a subquery of dbt's, which may have an alias behind it
-        return text if text.endswith(")") else f"(select * from {text})"
-    return text.replace('"', "") if _PLAIN_NAMES.fullmatch(text) and _reads_the_same(text) else text
-
-
-def _reads_the_same(name: str) -> bool:
-    """Whether a name may be written without its quotes: a keyword may not."""
-    try:
-        plain = sqlglot.parse_one(name.replace('"', ""), into=exp.Table, dialect="duckdb")
-    except SqlglotError:
-        return False
-    return [part.name for part in plain.parts] == name.replace('"', "").split(".")
-
-
 def _wants_moments(given: bool | None, rule: Rule | None) -> bool:
     return bool(given) if given is not None else rule is not None and rule.keeps_moments
-
-
-def _asked(function: str, tables: tuple[str, str], given: Mapping[str, Any]) -> sql.Rows:
-    """What a function of ppduck gives. Its arguments are as a user writes them: it reads their text."""
-    named = (sql.argument(name, theirs(literal(value))) for name, value in given.items())
-    return sql.rows_of(function, *map(sql.text, tables), *named)
-
-
-def _failed_rules(tables: tuple[str, str], given: Mapping[str, Any]) -> sql.Expr:
-    columns = map(sql.column, ("rule", "column_name", "at_most", "value", "why"))
-    rows = _asked(release_check.NAME, tables, given)
-    return sql.query([*columns], rows, where=sql.column("passed").not_())
 
 
 def _lost_moments(tables: tuple[str, str], given: Mapping[str, Any], tolerance: float) -> sql.Expr:
@@ -226,15 +202,5 @@ def _lost_moments(tables: tuple[str, str], given: Mapping[str, Any], tolerance: 
         why,
     ]
     kept = sql.call("coalesce", difference.copy() <= sql.number(tolerance), exp.false())
-    asked = _asked(moments_check.NAME, tables, given)
-    return sql.query(columns, asked, where=exp.Not(this=kept))
-
-
-def _written(statement: sql.Expr) -> str:
-    """As text in which every function has its whole name: a project may have macros of the same ones."""
-
-    def home(name: str) -> str:
-        taught = name in (release_check.NAME, moments_check.NAME)
-        return f"temp.main.{name}" if taught else systems(name)
-
-    return qualified(sql.render(statement), home)
+    moments = rows_given(moments_check.NAME, tables, given)
+    return sql.query(columns, moments, where=exp.Not(this=kept))

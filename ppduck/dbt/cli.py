@@ -13,9 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ppduck.dbt import policies
+from ppduck.dbt.policies import Release
 from ppduck.dbt.project import MACRO, Node, Project, calls_the_macro, has_rule
 from ppduck.dbt.rules import Rule
 from ppduck.errors import PpduckError, quoted
+from ppduck.libraries import yaml
+from ppduck.policy import release_table
 
 MACROS = Path(__file__).with_name("macros") / "ppduck.sql"
 PROJECT_FILE, PROFILES, PARSED = "dbt_project.yml", "profiles.yml", "target/partial_parse.msgpack"
@@ -84,7 +88,9 @@ def init(project: Path, folder: str | None) -> int:
         raise PpduckError(
             f"cannot write {quoted(str(target))}: {error.strerror or error}"
         ) from None
-    print(f"Wrote {target}: {MACRO}, ppduck_check_rules and the test ppduck_release.")
+    print(
+        f"Wrote {target}: {MACRO}, {policies.MACRO}, ppduck_check_rules, ppduck_comment and the test ppduck_release."
+    )
     if "ppduck_check_rules" not in about:
         print(NEXT_STEPS)
     return 0
@@ -93,16 +99,12 @@ def init(project: Path, folder: str | None) -> int:
 def rules(project: Path, manifest: str | None) -> int:
     """Prints the rules, a line each; what is wrong with them goes to standard error."""
     found = _read(Path(manifest)) if manifest else _parsed(project)
-    nodes = Project({**found["nodes"], **found["sources"]})
+    nodes = Project({**found["nodes"], **found["sources"]}, project)
     lines, wrong = [HEAD], 0
     for _, node in nodes.models():
         place = (str(node["name"]), _sources(nodes, node))
         try:
-            told = (
-                [(rule.mask.name, _told(rule)) for rule in nodes.check(node)]
-                if has_rule(node)
-                else []
-            )
+            told = [_line(rule) for rule in nodes.check(node)] if has_rule(node) else []
         except PpduckError as error:
             wrong += 1
             print(f"Error: {error}", file=sys.stderr)
@@ -134,6 +136,12 @@ def _warnings(manifest: Mapping[str, Any], nodes: Project) -> list[str]:
 
 def _sources(project: Project, node: Node) -> str:
     return ", ".join(str(project.nodes[id_]["name"]) for id_ in project.sources(node))
+
+
+def _line(rule: Rule | Release) -> tuple[str, str]:
+    if isinstance(rule, Release):
+        return release_table.NAME, rule.told
+    return rule.mask.name, _told(rule)
 
 
 def _told(rule: Rule) -> str:
@@ -174,10 +182,6 @@ def _text(path: Path) -> str:
 
 def _macro_folder(project_file: str) -> str:
     """The first of macro-paths, as dbt would have it; dbt will say what is wrong with the file."""
-    try:
-        import yaml  # type: ignore[import-untyped]  # dbt brings it
-    except ImportError:
-        return "macros"
     try:
         paths = yaml.safe_load(project_file)["macro-paths"]
     except (KeyError, TypeError, yaml.YAMLError):

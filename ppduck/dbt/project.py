@@ -17,16 +17,20 @@ from typing import Any
 
 import duckdb
 
+from ppduck.dbt import policies
+from ppduck.dbt.policies import Release, read_release
 from ppduck.dbt.rules import LATER, MASK, META, Rule, read_rule
-from ppduck.errors import PpduckError, quoted
+from ppduck.errors import Faults, PpduckError, quoted
 from ppduck.frozen import frozen
 from ppduck.query import tree as sql
 
 MACRO = "ppduck_mask"
 CALL = "ppduck_call_"  # how the keys begin under which the macro writes its calls into the model's meta
+MADE = "ppduck_release_"  # the same of calls that release a table by the model's policy
 BUILT = ("model", "snapshot")  # what a call of the macro may stand in
 REBUILT = ("view", "table", "ephemeral")  # what has the columns of its SQL after every run
-_CALL = re.compile(rf"\b{MACRO}\(\s*(?:ref|source)\(\s*([^)]*)\)")
+_CALL = re.compile(rf"\b(?:{MACRO}|{policies.MACRO})\(\s*(?:ref|source)\(\s*([^)]*)\)")
+HERE = Path()  # the project's folder, where the files that metas name are: dbt works in it
 Node = Mapping[str, Any]
 
 
@@ -50,14 +54,18 @@ class Call:
 
 def calls_of(node: Node) -> list[Call]:
     """The calls of the macro that a model makes, also by way of other macros."""
-    meta = (node.get("config") or {}).get("meta") or node.get("meta") or {}
     return [
         Call(
             {name: _read(name, text) for name, text in call["arguments"].items()}, call["over_text"]
         )
-        for key, call in meta.items()
-        if key.startswith(CALL)
+        for call in _noted(node, CALL)
     ]
+
+
+def _noted(node: Node, how: str) -> list[Any]:
+    """What a macro has written into the meta of a model that calls it."""
+    meta = (node.get("config") or {}).get("meta") or node.get("meta") or {}
+    return [told for key, told in meta.items() if key.startswith(how)]
 
 
 def _read(name: str, text: str) -> Any:
@@ -92,12 +100,70 @@ def rules_of(node: Node) -> list[Rule]:
 
 
 def has_rule(node: Node) -> bool:
-    return own_meta(node) is not None or bool(column_metas(node)) or bool(calls_of(node))
+    metas = own_meta(node) is not None or bool(column_metas(node))
+    return metas or bool(_noted(node, CALL)) or bool(_noted(node, MADE))
+
+
+def called(node: Node) -> set[str]:
+    """Which of ppduck's macros a model calls, also by way of other macros."""
+    used = (node.get("depends_on") or {}).get("macros") or []
+    names = {str(macro).split(".")[-1] for macro in used}
+    noted = {MACRO: CALL, policies.MACRO: MADE}
+    return {name for name, how in noted.items() if name in names or _noted(node, how)}
 
 
 def calls_the_macro(node: Node) -> bool:
-    used = (node.get("depends_on") or {}).get("macros") or []
-    return bool(calls_of(node)) or any(str(macro).split(".")[-1] == MACRO for macro in used)
+    return bool(called(node))
+
+
+def has_policy(node: Node) -> bool:
+    """Whether the metas of a model are a policy: the macro that it calls says so, else what they can only mean."""
+    macros = called(node)
+    if macros:
+        return policies.MACRO in macros
+    return policies.says_policy(own_meta(node), column_metas(node))
+
+
+def release_of(node: Node, folder: Path = HERE) -> Release:
+    """The policy of a model; PpduckError where it is none that ppduck can carry out."""
+    if MACRO in called(node):
+        raise Faults(policies.where(name_of(node))).refuse(
+            f"it calls both {MACRO} and {policies.MACRO}, and its metas are either a rule or a policy; make two models "
+            "of it."
+        )
+    incremental = (node.get("config") or {}).get("materialized") == "incremental"
+    if incremental and called(node) and not _is_the_call_alone(node):
+        raise Faults(policies.where(name_of(node))).refuse(
+            "the model is incremental, and its batches are judged as the policy makes them; let its SQL be the call of "
+            f"{policies.MACRO} alone."
+        )
+    return read_release(
+        name_of(node), own_meta(node), column_metas(node), folder=folder, incremental=incremental
+    )
+
+
+def _is_the_call_alone(node: Node) -> bool:
+    """Whether a model's SQL is what ppduck_release_table makes, and nothing besides."""
+    whole = "ppduck_made"
+    context = {
+        policies.MACRO: lambda *_: whole,
+        "config": lambda *_, **__: "",
+        **dict.fromkeys(("ref", "source", "var"), lambda *_, **__: ""),
+    }
+    try:
+        text = _template(node).render(context)
+    except Exception:  # more Jinja than that: whatever it makes is not known
+        return False
+    return [line for line in text.split("\n") if line.strip() and not line.startswith("--")] == [
+        whole
+    ]
+
+
+def _template(node: Node) -> Any:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    return SandboxedEnvironment(undefined=StrictUndefined).from_string(str(node["raw_code"]))
 
 
 @dataclass
@@ -105,6 +171,7 @@ class Project:
     """Models, seeds and sources by their dbt id."""
 
     nodes: Mapping[str, Node]
+    folder: Path = HERE
     _known: dict[str, list[str] | None] = field(default_factory=dict)
     _scratch: duckdb.DuckDBPyConnection | None = None
 
@@ -145,17 +212,18 @@ class Project:
     def warnings(self, only: Sequence[str] | None = None) -> list[str]:
         """Rules that nobody carries out."""
         return [
-            f"model {quoted(name_of(node))} has a masking rule and does not call {MACRO}: it is released as its "
-            "SQL makes it."
+            f"model {quoted(name_of(node))} has a {_kind(node)}: it is released as its SQL makes it."
             for id_, node in self.models()
             if has_rule(node) and not calls_the_macro(node) and (only is None or id_ in only)
         ]
 
-    def check(self, node: Node) -> list[Rule]:
-        """The rules of a model, their columns looked up as far as they can be known."""
-        rules = rules_of(node)
+    def check(self, node: Node) -> Sequence[Rule | Release]:
+        """The rules of a model, or its policy; their columns are looked up as far as they can be known."""
+        rules: Sequence[Rule | Release]
+        rules = [release_of(node, self.folder)] if has_policy(node) else rules_of(node)
         sources = self.sources(node)
-        if len(sources) == 1 and not any(call.over_text for call in calls_of(node)):
+        calls = [*_noted(node, CALL), *_noted(node, MADE)]
+        if len(sources) == 1 and not any(call["over_text"] for call in calls):
             columns = self.columns(sources[0])
             if columns is not None:
                 for rule in rules:
@@ -194,8 +262,6 @@ class Project:
 
     def _rendered(self, node: Node) -> str:
         """A model's SQL over the scratch database; fails where more is asked of Jinja than names."""
-        from jinja2 import StrictUndefined
-        from jinja2.sandbox import SandboxedEnvironment
 
         def named(*parts: str, **_: Any) -> str:
             ids = (node.get("depends_on") or {}).get("nodes") or []
@@ -212,10 +278,13 @@ class Project:
             "config": lambda **_: "",
             "is_incremental": lambda: False,
         }
-        template = SandboxedEnvironment(undefined=StrictUndefined).from_string(
-            str(node["raw_code"])
-        )
-        return template.render(context).strip().rstrip(";")
+        return str(_template(node).render(context)).strip().rstrip(";")
+
+
+def _kind(node: Node) -> str:
+    if has_policy(node):
+        return f"release policy and does not call {policies.MACRO}"
+    return f"masking rule and does not call {MACRO}"
 
 
 def _quoted(name: str) -> str:

@@ -33,9 +33,31 @@ class MaskRequest:
     def read(cls, given: Mapping[str, Any]) -> MaskRequest:
         return cls(**{**given, "source": MaskedSource(**given["source"])})
 
-    @property
-    def is_unit_test(self) -> bool:
-        return self.node.get("resource_type") == "unit_test"
+
+@frozen(kw_only=True)
+class TableRequest:
+    """The statement of a model that a policy makes."""
+
+    node: Node
+    source: MaskedSource
+    newest: str | None  # the newest batch that the model has, where it goes on
+    comment: str | None  # of the table that it goes on with
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> TableRequest:
+        return cls(**{**given, "source": MaskedSource(**given["source"])})
+
+
+@frozen(kw_only=True)
+class CommentRequest:
+    """The manifest of a model that a policy makes."""
+
+    node: Node
+    made_of: Mapping[str, Node]
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> CommentRequest:
+        return cls(**given)
 
 
 @frozen(kw_only=True)
@@ -64,6 +86,7 @@ class ReleaseGiven:
     p: float | Mapping[str, float] | None
     matrix: Mapping[str, list[list[float]]] | None
     levels: Mapping[str, list[Any]] | None
+    pseudonyms: Names | Mapping[str, str] | None
     moments: bool | None
     tolerance: float | None
 
@@ -77,6 +100,7 @@ class ReleaseRequest:
     masked: str
     made_of: Mapping[str, Node]
     columns: list[str] | None = None  # of the release, once it is there
+    original_columns: list[str] | None = None  # which a policy is held against
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> ReleaseRequest:

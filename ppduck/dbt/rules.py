@@ -2,7 +2,8 @@
 
 A model says ``meta: {ppduck: {mask: egadp, conf: [x1, x2], key: id}}`` with any parameter of the mask; a column says
 ``meta: {ppduck: conf}``, or ``{role: conf, p: 0.8}`` with parameters that are its own. Of any mask the rule may say
-what only the gate asks: ``keep``, columns that may be released as they are, and ``qi``, quasi-identifiers.
+what only the gate asks: ``keep``, columns that may be released as they are, ``qi``, quasi-identifiers, and
+``pseudonyms``, columns that have some in place of values.
 """
 
 from __future__ import annotations
@@ -23,7 +24,12 @@ from ppduck.query import tree as sql
 from ppduck.values import folded
 
 META, ROLE, MASK, SUFFIX = "ppduck", "role", "mask", "_mask"
-GATE = ("keep", "qi")  # roles that the gate knows, whether the mask does or not
+# roles that the gate knows, whether the mask does or not
+GATE = {
+    "keep": arguments.columns,
+    "qi": arguments.columns,
+    "pseudonyms": arguments.replaced_columns,
+}
 DESIGN = ("p", "matrix", "levels")
 LATER = object()  # the value of an argument that is known only when the model runs
 
@@ -36,9 +42,8 @@ class Rule:
     mask: Function
     given: Mapping[str, Any]
     later: tuple[str, ...] = ()  # the parameters whose arguments are known only when the model runs
-    gate: Mapping[str, list[str]] = field(
-        default_factory=dict
-    )  # columns that only the gate asks of
+    # columns that only the gate asks of
+    gate: Mapping[str, list[str] | dict[str, str]] = field(default_factory=dict)
 
     @property
     def roles(self) -> dict[str, list[str]]:
@@ -191,10 +196,7 @@ def _add_column(
             f"{near_miss(str(role), roles)} Roles: {listed(roles)}."
         )
     elif role is not None and given.get(role) is not LATER:
-        named = given.get(role)
-        others = [named] if isinstance(named, str) else list(named or [])
-        every = others if column in others else [*others, column]
-        given[role] = every if role != "sensitive" or len(every) > 1 else column
+        given[role] = _with(given.get(role), column, role)
     for name, value in own.items():
         others = given.setdefault(name, {})
         if isinstance(others, dict):
@@ -205,12 +207,23 @@ def _add_column(
             )
 
 
-def _columns(faults: Faults, given: Mapping[str, Any]) -> dict[str, list[str]]:
+def _with(named: Any, column: str, role: str) -> Any:
+    """The columns of a role, and one more."""
+    if isinstance(
+        named, Mapping
+    ):  # {token: customer_id}: this one stands for what has its own name
+        return {column: column, **named}
+    others = [named] if isinstance(named, str) else list(named or [])
+    every = others if column in others else [*others, column]
+    return every if role != "sensitive" or len(every) > 1 else column
+
+
+def _columns(faults: Faults, given: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for name, value in given.items():
         if value is not LATER:
             try:
-                found[name] = arguments.columns(value)
+                found[name] = GATE[name](value)
             except MisreadError as misread:
                 faults.add(f"{name} {misread}, got {value!r}.")
     return found

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import ppduck
+from ppduck.extension.role import Role
 from ppduck.shell import dots, streams
 from ppduck.shell.results import MODES
 from ppduck.shell.scripts import Script, decoded, read_script
@@ -21,7 +22,12 @@ from ppduck.shell.statements import ShellError
 
 IN_MEMORY = ":memory:"
 # Commands of their own, each in a module with a main(argv) that returns the exit code.
-SUBCOMMANDS = {"dbt": "ppduck.dbt.cli", "where": "ppduck.where"}
+SUBCOMMANDS = {
+    "dbt": "ppduck.dbt.cli",
+    "release": "ppduck.shell.release",
+    "suggest": "ppduck.shell.suggest",
+    "where": "ppduck.where",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,7 +66,13 @@ def _shell(argv: Sequence[str]) -> int:
     scripts = [] if asks else _scripts(arguments.commands, files)
     secret = None if arguments.secret_file is None else read_secret(arguments.secret_file)
     is_new = database != IN_MEMORY and not Path(database).exists()
-    session = Session(database, dots.understood, readonly=arguments.readonly, secret=secret)
+    session = Session(
+        database,
+        dots.understood,
+        readonly=arguments.readonly,
+        secret=secret,
+        role=arguments.role,
+    )
     with contextlib.closing(session):
         session.mode = arguments.mode
         if not asks:
@@ -91,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="ppduck",
         description="SQL in DuckDB with ppduck loaded: from a file, from -c, from standard input, or at a prompt.",
         epilog="PPDUCK_SECRET in the environment, or --secret-file, keys the noise. "
-        "ppduck dbt ... and ppduck where are commands of their own: see ppduck dbt --help.",
+        "ppduck release, suggest, dbt and where are commands of their own: see ppduck release --help.",
     )
     parser.add_argument(
         "places", nargs="*", metavar="FILE.sql | DATABASE", help="the scripts and the database"
@@ -113,6 +125,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="a file that holds the secret, for its owner's eyes only",
     )
+    parser.add_argument(
+        "--role",
+        choices=[role.value for role in Role],
+        default=Role.OWNER.value,
+        help="whom the session is for: an analyst has neither masks nor a secret",
+    )
     parser.add_argument("--version", action="version", version=f"ppduck {ppduck.__version__}")
     return parser
 
@@ -129,6 +147,8 @@ def _places(
         parser.error("give scripts or -c, not both")
     if arguments.readonly and not databases:
         parser.error("--readonly needs a database")
+    if arguments.role == Role.ANALYST.value and arguments.secret_file is not None:
+        parser.error("give --role analyst or --secret-file: an analyst has no secret")
     return files, next(iter(databases), IN_MEMORY)
 
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Literal
 
 import duckdb
 
@@ -33,6 +34,7 @@ class Session:
         *,
         readonly: bool = False,
         secret: bytes | None = None,
+        role: Literal["owner", "analyst"] = "owner",
     ) -> None:
         self.mode = "table"
         self.width: int | None = None  # of tables; by default the terminal's
@@ -41,7 +43,7 @@ class Session:
         self._understood = understood
         # The files of the scripts under way, each read by the one before it.
         self._running: list[str] = []
-        self.con = _open(database, readonly, secret)
+        self.con = _open(database, readonly, secret, role)
         # DuckDB draws it where the results go, after two seconds of work: good in a terminal, and nowhere else.
         self.con.execute(f"SET enable_progress_bar = {str(can_print_blocks()).lower()}")
 
@@ -109,11 +111,13 @@ class Session:
         sys.stdout.flush()
 
 
-def _open(database: str, readonly: bool, secret: bytes | None) -> duckdb.DuckDBPyConnection:
+def _open(
+    database: str, readonly: bool, secret: bytes | None, role: Literal["owner", "analyst"]
+) -> duckdb.DuckDBPyConnection:
     # names in SQL shall not find this program's variables
     config = {"python_enable_replacements": "false"}
     try:
-        return ppduck.connect(database, secret=secret, read_only=readonly, config=config)
+        return ppduck.connect(database, secret=secret, role=role, read_only=readonly, config=config)
     except (RuntimeError, UnicodeError):
         raise ShellError(f"cannot open {database!r}: its name is not UTF-8 text.") from None
     except (duckdb.Error, PpduckError) as error:

@@ -12,7 +12,21 @@ import pytest
 import ppduck
 from ppduck.dbt.answers import answer
 
-ASKED = ("original", "key", "conf", "nonconf", "limits", "moments", "tolerance", "keep", "qi", "p", "matrix", "levels")
+ASKED = (
+    "original",
+    "key",
+    "conf",
+    "nonconf",
+    "limits",
+    "moments",
+    "tolerance",
+    "keep",
+    "qi",
+    "p",
+    "matrix",
+    "levels",
+    "pseudonyms",
+)
 ROWS = 500
 Failed = list[tuple[str, str | None]]
 
@@ -40,7 +54,7 @@ def statement(masked: str, rule: dict[str, Any] | None = None, **given: Any) -> 
 
 def failed(con: duckdb.DuckDBPyConnection, masked: str, rule: dict[str, Any] | None = None, **given: Any) -> Failed:
     rows = con.execute(statement(masked, rule, **given)).fetchall()
-    assert all(value > limit and why for _, _, limit, value, why in rows)
+    assert all((value is None or value > limit) and why for _, _, limit, value, why in rows)
     return [(rule, column) for rule, column, *_ in rows]
 
 
@@ -120,6 +134,20 @@ def test_the_rule_tells_what_is_kept_and_how_it_is_drawn() -> None:
     assert ", p := 0.7)" in statement("m", {"mask": "pram", "p": 0.7, "conf": "plan", "key": "id"})
     anatomy = {"mask": "anatomy", "qi": ["age"], "sensitive": "plan", "l": 2, "keep": ["part"], "key": "id"}
     assert "conf := ['plan'], key := ['id'], keep := ['part'])" in statement("m", anatomy)
+
+
+def test_pseudonyms_are_the_tests_or_the_rules(con: duckdb.DuckDBPyConnection) -> None:
+    rule = {"mask": "egadp", "conf": "income", "key": "id", "keep": "since", "pseudonyms": {"token": "id"}}
+    assert "keep := ['since'], pseudonyms := {'token': 'id'})" in statement("m", rule)
+    assert "pseudonyms := ['name'])" in statement("m", rule, pseudonyms=["name"])
+    masked = "(SELECT *, md5('a secret' || id) AS token FROM m)"
+    assert failed(con, masked, {**rule, "nonconf": []}, moments=False) == []
+    given = {"conf": "income", "keep": "since"}
+    assert failed(con, masked, **given, pseudonyms={"token": "id"}) == []
+    assert failed(con, masked, **given, pseudonyms="token") == [("pseudonym", "token")]
+    assert failed(con, "(SELECT *, md5(id::VARCHAR) AS token FROM m)", {**rule, "nonconf": []}, moments=False) == [
+        ("tells", "token")
+    ]
 
 
 def test_a_randomized_release_passes_by_the_design_of_its_rule(con: duckdb.DuckDBPyConnection) -> None:

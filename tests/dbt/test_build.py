@@ -130,7 +130,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = initialized(tmp_path_factory.mktemp("built"))
     ran = dbt(project, "build")
     assert ran.returncode == 0, ran.stdout
-    assert re.search(r"Done\. PASS=16 WARN=0 ERROR=0 SKIP=0", ran.stdout), ran.stdout
+    assert re.search(r"Done\. PASS=20 WARN=0 ERROR=0 SKIP=0", ran.stdout), ran.stdout
     assert "Concurrency: 4 threads" in ran.stdout
     return project
 
@@ -170,6 +170,7 @@ def test_rules_are_listed(built: Path) -> None:
     assert sorted(re.split(r"  +", line) for line in lines) == [
         ["masked_customers", "stg_customers", "egadp_mask", "conf: income, spending, debt; nonconf: age, region, plan; key: id"],
         ["randomized_plans", "stg_customers", "rr_mask", 'conf: plan; key: id; p: {"plan": 0.7}'],
+        ["released_customers", "stg_customers", "release_table", "debt: drop; id: pseudonym token; age: recode {width: 20}; region: keep; plan: randomize 0.7; income: mask egadp, nonconf [age, region]; spending: mask egadp, nonconf [age, region]; key: id"],
         ["shuffled_customers", "stg_customers", "shuffle_mask", "conf: income, spending; nonconf: age; key: id; drop: region, plan, debt"],
     ]  # fmt: skip
 

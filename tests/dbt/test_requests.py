@@ -6,11 +6,25 @@ from typing import Any
 
 import pytest
 
-from ppduck.dbt.requests import CheckRequest, MaskRequest, ReleaseRequest
+from ppduck.dbt.requests import CheckRequest, CommentRequest, MaskRequest, ReleaseRequest, TableRequest
 
 NODE: dict[str, Any] = {"name": "m", "resource_type": "model"}
 SOURCE = {"name": "s", "table": '"s"', "is_cte": False, "columns": ["x"]}
-ASKED = ("original", "key", "conf", "nonconf", "limits", "moments", "tolerance", "keep", "qi", "p", "matrix", "levels")
+ASKED = (
+    "original",
+    "key",
+    "conf",
+    "nonconf",
+    "limits",
+    "moments",
+    "tolerance",
+    "keep",
+    "qi",
+    "p",
+    "matrix",
+    "levels",
+    "pseudonyms",
+)
 GIVEN = dict.fromkeys(ASKED)
 RELEASE = {"node": NODE, "given": GIVEN, "masked": '"m"', "made_of": {}}
 
@@ -18,9 +32,12 @@ RELEASE = {"node": NODE, "given": GIVEN, "masked": '"m"', "made_of": {}}
 def test_a_mask() -> None:
     read = MaskRequest.read({"node": NODE, "source": SOURCE, "call": {}})
     assert (read.source.table, read.source.columns) == ('"s"', ["x"])
-    assert not read.is_unit_test
-    of_test = MaskRequest.read({"node": {**NODE, "resource_type": "unit_test"}, "source": SOURCE, "call": {}})
-    assert of_test.is_unit_test
+
+
+def test_a_table_and_its_comment() -> None:
+    read = TableRequest.read({"node": NODE, "source": SOURCE, "newest": "2026-01-31", "comment": None})
+    assert (read.source.columns, read.newest) == (["x"], "2026-01-31")
+    assert CommentRequest.read({"node": NODE, "made_of": {"s": NODE}}).made_of == {"s": NODE}
 
 
 def test_a_check() -> None:

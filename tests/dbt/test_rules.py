@@ -14,7 +14,11 @@ from tests.one_connection import con, loaded  # noqa: F401
 
 
 def test_every_mask_of_the_registry_has_a_short_name() -> None:
-    assert {mask.name for mask in masks().values()} == set(registry.masks()) - {"egadp_plain"}  # which takes a secret
+    assert {mask.name for mask in masks().values()} == {
+        name
+        for name, mask in registry.masks().items()
+        if all(parameter.name != "secret" for parameter in mask.parameters)
+    }
     assert masks()["egadp"].name == "egadp_mask"
 
 
@@ -57,6 +61,15 @@ def test_what_only_the_gate_asks() -> None:
     assert (anatomy.gate, anatomy.keep, anatomy.conf) == ({}, ["sex"], ["plan"]), "it takes both itself"
     with pytest.raises(PpduckError, match=r"keep takes .*, got 5"):
         read_rule("m", {"mask": "egadp", "conf": "x", "keep": 5}, {})
+
+
+def test_columns_with_pseudonyms() -> None:
+    rule = read_rule("m", {"mask": "egadp", "conf": "x"}, {"name": "pseudonyms", "email": "pseudonyms"})
+    assert rule.gate == {"pseudonyms": ["name", "email"]}
+    said = {"mask": "egadp", "conf": "x", "pseudonyms": {"token": "id"}}
+    assert read_rule("m", said, {"name": "pseudonyms"}).gate == {"pseudonyms": {"token": "id", "name": "name"}}
+    with pytest.raises(PpduckError, match=r"pseudonyms takes .*, or \{'token': 'customer_id'\} .*, got 5"):
+        read_rule("m", {"mask": "egadp", "conf": "x", "pseudonyms": 5}, {})
 
 
 def test_masks_in_capitals() -> None:

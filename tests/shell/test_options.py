@@ -1,10 +1,11 @@
-"""--mode, --secret-file and subcommands."""
+"""--mode, --secret-file, --role and subcommands."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 import sys
 import types
 from pathlib import Path
@@ -131,6 +132,25 @@ def test_a_secret_file_of_no_use(
     assert shell.main(["--secret-file", str(file), "-c", "SELECT 1", str(database)]) == 1
     assert capsys.readouterr() == ("", f"Error: {complaint.format(file)}\n")
     assert not database.exists()
+
+
+def test_an_analyst_has_no_masks_and_needs_no_secret(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = tmp_path / "released.db"
+    monkeypatch.setenv("PPDUCK_SECRET", SECRET)
+    table = "CREATE TABLE t AS SELECT i AS id, i % 2 AS a, sin(i) AS x FROM range(100) r(i)"
+    view = "CREATE VIEW masked AS FROM rr_mask('t', p={'a': 0.9}, key='id')"
+    assert shell.main(["-c", table, "-c", view, "-c", "FROM masked", "--mode", "csv", str(database)]) == 0
+    monkeypatch.setenv("PPDUCK_SECRET", "short")
+    capsys.readouterr()
+    estimate = "SELECT a FROM rr_reconstruct('t', ['a'], p={'a': 0.9})"
+    assert out(capsys, "--role", "analyst", "--mode", "csv", "-c", estimate, str(database)) == "a\n0\n1\n"
+    for statement in ("FROM masked", "FROM noise_mask('t', ['x'], level=1, key='id')"):
+        assert shell.main(["--role", "analyst", "--mode", "csv", "-c", statement, str(database)]) == 1
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert re.search(r"_mask: this connection is an analyst's .* neither masks nor a secret", printed.err)
 
 
 def test_dbt_is_a_command_of_its_own(
