@@ -14,13 +14,18 @@ The owner says what analysts may see by views over masks, in a schema of their o
 Each view is one SELECT of columns of one mask with a key. Before it is published, what it would tell is held against
 the original by ppduck's release gate (app_gate.py); where a rule fails, the service does not start, and says why.
 
-GET /views lists them. POST /query {"sql": "SELECT avg(cost) FROM patients", "format": "csv"} runs one SELECT over them.
+GET /views lists them. POST /query {"sql": "SELECT avg(cost) FROM patients", "format": "csv"} runs one SELECT over them,
+which may ask ppduck for what was there before randomization, given the p that the view's comment tells:
+
+    FROM rr_reconstruct('diagnoses', ['disease'], p={'disease': 0.8})
 
 How the original is kept away. At the start each view is read once into a new database that holds nothing else; then
 the owner's database is closed. No SQL can reach what no process has opened: the new database is read-only, has no
-access to files, extensions or variables of this program, and its configuration is locked. That is the wall. The door
-before it (app_door.py) reads each query as DuckDB parses it and lets through only SELECTs over the views: no other
-tables or catalogues, no table functions but a few harmless ones, nothing that writes.
+access to files, extensions or variables of this program, and its configuration is locked. ppduck is loaded there in the
+role of an analyst: whoever could call a mask under the owner's secret could try which values give the published ones,
+so that there are neither masks nor a secret. That is the wall. The door before it (app_door.py) reads each query as
+DuckDB parses it and lets through only SELECTs over the views: no other tables or catalogues, no table functions but a
+few harmless ones and estimates from a view, nothing that writes.
 
 All answers come from one release: asking often adds nothing. Each view has its rows in an order of its own, by which no
 two can be joined. Masks with a seed, which anybody could repeat, are not published.
@@ -52,8 +57,18 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import duckdb
-from app_door import TABLE_FUNCTIONS, Refused, body_of_view, check, quoted, without_semicolon
+from app_door import (
+    ESTIMATES,
+    TABLE_FUNCTIONS,
+    Refused,
+    body_of_view,
+    check,
+    quoted,
+    without_semicolon,
+)
 from app_gate import Release, columns, judge
+
+import ppduck
 
 try:
     import uvicorn
@@ -72,7 +87,9 @@ LONGEST_BODY = 300_000  # a query of which JSON escapes every letter
 MOST_BYTES = 10_000_000
 BATCH = 2048
 WORKERS = 4
-WORKERS_MEMORY = 1_500_000_000
+WORKERS_MEMORY = 1_200_000_000  # beyond what libraries reserve
+# What estimates import is there before memory is limited: a library that cannot have its own may wait for ever.
+WARM_UP = "FROM rr_reconstruct('(SELECT unnest([1, 2]) AS a)', ['a'], p=0.9)"
 CONFIG: dict[str, Any] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
@@ -171,7 +188,7 @@ def answer(
 ) -> tuple[str, bool]:
     """The answer as text, and whether rows are left off."""
     sql = without_semicolon(sql)
-    check(con, sql, tables, functions=TABLE_FUNCTIONS)
+    check(con, sql, tables, functions=TABLE_FUNCTIONS | ESTIMATES)
     names = con.sql(sql).columns
     cells = ", ".join(CELLS[format].format(i) for i in range(1, len(names) + 1))
     con.execute(f"SELECT concat_ws(',', {cells}) FROM (\n{sql}\n) LIMIT {most + 1}")
@@ -200,23 +217,34 @@ def answer(
 
 
 def opened(file: str) -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(file, read_only=True, config=CONFIG)
+    """What analysts are connected to."""
+    return ppduck.connect(file, role="analyst", read_only=True, config=CONFIG)
+
+
+def limit_memory() -> None:
+    """Of this process, to so much more than it has reserved; only Linux can."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    status = Path("/proc/self/status").read_text()
+    most = 1024 * int(re.findall(r"VmData:\s*(\d+) kB", status)[0]) + WORKERS_MEMORY
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def work(pipe: Connection, file: str, tables: set[str], most: int) -> None:
     """What a worker does: answers one query after the other, until it is killed or the service ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service
-    if sys.platform != "win32":
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (WORKERS_MEMORY, WORKERS_MEMORY))
-    with opened(file) as served, contextlib.suppress(EOFError):
+    # Only the first connection of a database draws a progress bar, and it could not be told not to.
+    with opened(file) as first, first.cursor() as served, contextlib.suppress(EOFError):
+        ppduck.load(served, role="analyst")
+        served.execute(WARM_UP).fetchall()
+        limit_memory()
         pipe.send("ready")
         while True:
             sql, format = pipe.recv()
             try:
-                with served.cursor() as cursor:
-                    reply: tuple[Any, ...] = (200, *answer(cursor, sql, format, tables, most))
+                reply: tuple[Any, ...] = (200, *answer(served, sql, format, tables, most))
             except Refused as refused:
                 reply = (refused.status, refused.kind, str(refused))
             except (duckdb.OutOfMemoryException, MemoryError):
@@ -341,8 +369,6 @@ def failure(status: int, kind: str, message: str) -> JSONResponse:
 @contextlib.contextmanager
 def published(database: str | None) -> Iterator[tuple[Path, list[View]]]:
     """The masked views of the owner's database, or of the demonstration's, in a file of their own."""
-    import ppduck  # here, since workers need none of it
-
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "masked.db"
         try:

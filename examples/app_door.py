@@ -11,6 +11,16 @@ from sqlglot import TokenType
 
 MASKS = "_mask"  # how the names of functions end that may stand in a published view
 TABLE_FUNCTIONS = {"generate_series", "range", "unnest"}
+# ppduck's, which read the view that their first argument names.
+ESTIMATES = {
+    "association_measures",
+    "chi2_independence",
+    "independence_test",
+    "rr_association",
+    "rr_reconstruct",
+}
+# Of scalar functions, ppduck's serve its table functions, and nobody else.
+INNER_FUNCTIONS = ("ppduck_", "_pp_")
 # They tell of the service or change it, not of the views.
 REFUSED_FUNCTIONS = {"current_setting", "currval", "getenv", "getvariable", "nextval", "write_log"}
 QUERY_NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
@@ -88,7 +98,12 @@ def _walk(node: Any, tables: set[str], functions: set[str] | None) -> None:
             )
         if functions is None:
             _refuse_seed(node["function"])
-    elif node.get("class") == "FUNCTION" and node["function_name"].casefold() in REFUSED_FUNCTIONS:
+        elif name.casefold() in ESTIMATES:
+            _refuse_no_view(node["function"], tables)
+    elif node.get("class") == "FUNCTION" and (
+        node["function_name"].casefold() in REFUSED_FUNCTIONS
+        or node["function_name"].casefold().startswith(INNER_FUNCTIONS)
+    ):
         raise Refused(
             403,
             "function",
@@ -119,10 +134,27 @@ def _refuse_macros(node: Any, macros: frozenset[str] | set[str]) -> None:
         )
 
 
+def _refuse_no_view(estimate: dict[str, Any], tables: set[str]) -> None:
+    """What an estimate is told to read is a text, in which a whole SELECT could stand: it must be a view's name."""
+    first: dict[str, Any] = next(iter(_arguments(estimate)), {})
+    # DuckDB 2.0 and 1.4
+    text = first.get("literal", {}).get("text") or first.get("value", {}).get("value")
+    if first.get("alias") or not isinstance(text, str) or text.casefold() not in tables:
+        raise Refused(
+            403,
+            "not_a_view",
+            f"the first argument of {quoted(estimate['function_name'])} must be the name of a view, as a text.",
+        )
+
+
+def _arguments(function: dict[str, Any]) -> list[dict[str, Any]]:
+    given = function.get("arguments") or function.get("children") or []  # DuckDB 2.0 and 1.4
+    return [each.get("expression", each) for each in given]
+
+
 def _refuse_seed(mask: dict[str, Any]) -> None:
     """Anybody can repeat the noise of a seed. No mask has it among its first two parameters."""
-    given = mask.get("arguments") or mask.get("children") or []  # DuckDB 2.0 and 1.4
-    for position, argument in enumerate(each.get("expression", each) for each in given):
+    for position, argument in enumerate(_arguments(mask)):
         # seed := 7 is an alias, seed = 7 a comparison.
         name = argument["alias"] or "".join(argument.get("left", {}).get("column_names", []))
         if name.casefold() == "seed":

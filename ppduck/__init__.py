@@ -10,6 +10,7 @@
 from ppduck import errors
 from ppduck.errors import PpduckError, PpduckWarning
 from ppduck.extension.connections import connect, interrupt, load
+from ppduck.extension.releasing import Released, release
 from ppduck.gate.verdict import ReleaseRefused, assert_release, release_verdict
 from ppduck.version import __version__
 
@@ -17,11 +18,13 @@ __all__ = [
     "PpduckError",
     "PpduckWarning",
     "ReleaseRefused",
+    "Released",
     "__version__",
     "assert_release",
     "connect",
     "errors",
     "interrupt",
     "load",
+    "release",
     "release_verdict",
 ]

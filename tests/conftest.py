@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import hypothesis
 import pytest
 
 import ppduck
 from ppduck.call import registry
 
 SECRET = "correct horse battery staple"
+# How long an example takes is the machine's, which may be busy, and no law of ours.
+hypothesis.settings.register_profile("house", deadline=None)
+hypothesis.settings.load_profile("house")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -17,6 +17,8 @@ FOLDERS = ("examples", "ppduck", "sql", "tests", ".github")
 DATABASE = "my.db"
 NOT_COPIED = shutil.ignore_patterns("target", "logs", "macros", "*.duckdb", "dbt_packages", "__pycache__")
 QUIET_DBT = {"DBT_SEND_ANONYMOUS_USAGE_STATS": "false", "DBT_VERSION_CHECK": "false", "DBT_USE_COLORS": "false"}
+# DuckDB 1.4 draws it for what takes longer than two seconds, as anything may on a busy machine, whoever reads.
+PROGRESS = re.compile(r"\n?[ \r]*\d+% ▕[^\n]*\n")
 
 
 def pages() -> list[str]:
@@ -85,7 +87,7 @@ def run(page: str, block: Block, folder: Path) -> subprocess.CompletedProcess[st
         command = ["bash", "-euo", "pipefail", "-c", commands_to_run(block.code)]
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     modules = os.pathsep.join(part for part in (str(ROOT), os.environ.get("PYTHONPATH", "")) if part)
-    return subprocess.run(
+    ran = subprocess.run(
         command,
         cwd=folder,
         env=os.environ | QUIET_DBT | {"PATH": path, "PYTHONPATH": modules},
@@ -96,3 +98,5 @@ def run(page: str, block: Block, folder: Path) -> subprocess.CompletedProcess[st
         timeout=600,
         check=False,
     )
+    ran.stdout = PROGRESS.sub("", ran.stdout)
+    return ran

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ppduck.call.numeric_mask import NumericCall, NumericMask
-from ppduck.call.parameters import parameters_of
+from ppduck.call.parameters import Parameter, parameters_of
 from ppduck.call.registry import Function, masks
 
 # name=value, and of a {'column': number} the first number
@@ -20,8 +20,12 @@ def masks_of_numbers() -> list[NumericMask]:
 
 
 def masks_of_conf() -> list[Function]:
-    """The masks that must be told which columns: those of numbers, and the plain one."""
-    return [mask for mask in masks().values() if any(p.name == "conf" and p.default is None for p in mask.parameters)]
+    """The masks that must be told which numeric columns: those of numbers, and the plain ones."""
+    return [mask for mask in masks().values() if any(_is_of_numbers(each) for each in mask.parameters)]
+
+
+def _is_of_numbers(parameter: Parameter) -> bool:
+    return parameter.name == "conf" and parameter.default is None and "numeric" in parameter.doc
 
 
 def exact_masks() -> list[NumericMask]:

@@ -33,17 +33,29 @@ GIVEN = {
     "y": "'x'",
 }
 # The arguments of functions that need others.
+POLICY = (
+    "{{'key': 'id', 'columns': {{'id': {{'pseudonym': 'integer'}}, 's': {{'recode': {{'rare_below': 30, 'as': 9}}}}, 'x': "
+    "{{'mask': 'egadp'}}, 'g': {{'randomize': 0.8}}, 'name': 'drop', 'a': {{'mask': 'shuffle'}}, 'b': 'keep'}}, 'masks': "
+    "{{'egadp': {{'nonconf': ['s']}}, 'shuffle': {{'nonconf': ['b']}}}}}}"
+)
 MORE = {
     "anatomy_mask": "'{}', qi=['s'], sensitive='x', l=2",
     "assert_release": "'{0}', '(FROM egadp_mask(''{0}'', conf=[''x''], nonconf=[''s''], key=''id'', drop=[''name''], "
     "seed=1) ORDER BY hash(id))', conf=['x'], nonconf=['s'], key='id', limits={{'tells': NULL}}",  # as the key does
     "attribute_disclosure": "'{}', qi=['g'], sensitive='s', p=0.8",
+    "date_mask": "'(SELECT *, DATE ''1970-01-01'' + (x % 5000)::INTEGER AS d FROM \"{}\")', columns={{'d': 'shift'}}, "
+    "per='id', within=30",
     "independence_test": "'{}', 'g', 's'",
     "loglinear_fit": "'{}', ['a', 'b'], 'a, b'",
     "mask_explain": "'egadp_mask', '{}', conf=['x']",
     "onn_mask": "'{}', ['x'], hidden=2",
     "pram_mask": "'{}', ['g'], p=0.8",
+    "recode_mask": "'{}', recode={{'x': {{'width': 500}}, 's': {{'rare_below': 30, 'as': 9}}, 'g': {{'keep': 1}}, "
+    "'a': {{'top': 'p50'}}}}",
+    "release_manifest": f"'{{}}', policy={POLICY}",
+    "release_table": f"'{{}}', policy={POLICY}",
     "release_intersection": "'{}', 't', key='id', conf=['x', 'g'], qi=['s', 'a'], original='t'",
+    "pseudonym_mask": "'{}', columns={{'id': 'integer', 'x': 'digits', 's': 'integer', 'name': 'integer', 'g': 'hash'}}",
     "rr_association": "'{}', 'g', 's', p=0.8",
     "rr_classifier_check": "'{}', ['g'], 's'",
     "rr_conclusions": "'{}', 'g', 's'",
@@ -124,7 +136,7 @@ def test_a_bad_cell_of_a_file_is_not_printed(con: duckdb.DuckDBPyConnection, tmp
         with pytest.raises(duckdb.InvalidInputException, match="reads a file of which a line or a cell") as caught:
             con.execute(f"FROM {call}").fetchall()
         assert SENTINEL not in str(caught.value)
-        speaker = "egadp_mask" if function.kind is Kind.HELP else function.name  # of which it is the explanation
+        speaker = "egadp_mask" if function.name == "mask_explain" else function.name  # of which it is the explanation
         assert speaker in str(caught.value)
 
 

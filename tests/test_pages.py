@@ -34,6 +34,7 @@ from tests.pages import ROOT, blocks, folder_like_the_top, pages, prose_of, run,
 RUN = ("sql", "python", "sh")
 FILES = ("yaml",)
 PICTURE = ""
+ALONE = ("where", "release", "suggest")  # commands of their own
 NOT_ON_THE_OLDEST = ("examples/python.md",)  # duckdb_engine cannot read the types of DuckDB 1.4.0
 
 
@@ -132,7 +133,7 @@ def test_options_of_commands_in_the_text_are_there(page: str) -> None:
     code = "\n".join(re.findall(r"`([^`]+)`", prose_of(page)))
     for command in re.findall(r"(?:^|&& )(python -m (?:ppduck|tests)\b.*|ppduck .*)$", code, re.MULTILINE):
         words = shlex.split(command)
-        module = words[2:3] if words[0] == "python" else ["ppduck.shell", *(w for w in words[1:2] if w == "where")]
+        module = words[2:3] if words[0] == "python" else ["ppduck.shell", *(w for w in words[1:2] if w in ALONE)]
         for option in (word for word in words if word.startswith("--")):
             assert option in help_of(*module), f"{page}: {command}"
 

@@ -219,6 +219,7 @@ def test_every_statement_begins_alike_and_ends_in_the_only_semicolons(con: duckd
     assert [name for name in names if not name.startswith("_pp_")] == [
         *("association_measures", "chi2_independence", "rr_reconstruct", "rr_privacy"),
         *("k_anonymity", "l_diversity", "t_closeness", "egadp_plain"),
+        *("rr_plain", "noise_plain", "pseudonym_plain"),
     ]
     assert len(set(names)) == len(names)
 

@@ -207,7 +207,9 @@ def test_a_view_meets_the_macros_of_its_own_schema() -> None:
 @pytest.mark.core
 def test_a_macro_that_shows_the_probe_an_honest_body_is_found_in_the_catalogue(tmp_path: Path) -> None:
     honest = "CREATE MACRO list_value(a) AS system.main.list_value(a), (a, b) AS system.main.list_value(a)"
-    with loaded(before=honest) as con, pytest.raises(duckdb.Error, match=r'DROP MACRO "memory"."main"."list_value";'):
+    # Plain macros have longer lists, which it is no list of: DuckDB meets it when they are made.
+    named = r'"list_value" in schema "memory"."main"'
+    with pytest.raises(ppduck.PpduckError, match=named), loaded(before=honest) as con:
         con.execute(MASKED)
     path = str(tmp_path / "other.db")
     with duckdb.connect(path) as con:

@@ -364,6 +364,8 @@ def test_a_database_that_cannot_be_opened(
         (["a.sql", "-c", "SELECT 1"], "scripts or -c, not both"),
         (["--readonly", "a.sql"], "--readonly needs a database"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
+        (["--role", "analist", "-c", "SELECT 1"], "argument --role: invalid choice: 'analist'"),
+        (["--role", "analyst", "--secret-file", "f", "-c", "SELECT 1"], "an analyst has no secret"),
     ],
 )
 def test_bad_usage(arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ppduck.values import Moments, folded
+from ppduck.values import Moments, folded, one_below_the_other
 
 pytestmark = pytest.mark.core
+
+
+def test_a_list_of_rows_is_a_table() -> None:
+    assert one_below_the_other(np.arange(6.0), 3).tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert one_below_the_other(None, 3).shape == one_below_the_other(np.empty(0), 3).shape == (3, 0)
+    assert one_below_the_other(np.empty(0), 0).shape == (0, 0)
 
 
 @settings(max_examples=60, deadline=None)

@@ -28,6 +28,15 @@ PLAIN = {
     "egadp_plain('t', conf=['x'], nonconf=['y'], key='id', secret=getvariable('hush'))": (
         "egadp_plain('t', ['x'], getvariable('hush'), 'id', ['y'])"
     ),
+    "rr_plain('t', conf=['b'], p=0.8, levels=[0, 1, 2, 3], key='id', secret=getvariable('hush'))": (
+        "rr_plain('t', ['b'], 0.8, [0, 1, 2, 3], getvariable('hush'), 'id')"
+    ),
+    "noise_plain('t', conf=['x', 'y'], level=[0.1, 2], key='id', secret=getvariable('hush'))": (
+        "noise_plain('t', ['x', 'y'], [0.1, 2], getvariable('hush'), 'id')"
+    ),
+    "pseudonym_plain('t', columns=['s'], domain='visit', secret=getvariable('hush'))": (
+        "pseudonym_plain('t', ['s'], 'visit', getvariable('hush'))"
+    ),
 }
 
 

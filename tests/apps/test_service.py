@@ -74,6 +74,18 @@ def test_selects_of_every_kind(service: Service, sql: str, rows: list[list[Any]]
     assert (found.status, found.json.get("rows")) == (200, rows), found.text
 
 
+def test_an_analyst_reconstructs_what_was_randomized(service: Service) -> None:
+    estimate = "SELECT region, estimate, lower, upper FROM rr_reconstruct('regions', ['region'], p={'region': 0.8})"
+    found = service.query(f"WITH told AS ({estimate}) FROM told WHERE region = 'east'")
+    assert found.status == 200, found.text
+    [[region, share, lower, upper]] = found.json["rows"]
+    assert lower < share < upper
+    [truth] = original(service, f"SELECT avg((region = '{region}')::INTEGER) FROM payroll")[0]
+    assert lower < truth < upper
+    tested = service.query("SELECT count(*) FROM association_measures('staff', 'region', b='age')")
+    assert (tested.status, tested.json["rows"]) == (200, [[6]]), tested.text
+
+
 def test_answers_as_csv_and_their_end(service: Service) -> None:
     found = service.query('SELECT id, region AS "a,b" FROM staff ORDER BY id LIMIT 2', format="csv")
     assert (found.status, found.truncated) == (200, "false")
@@ -111,6 +123,18 @@ ATTACKS = {
     "query_table()": ("FROM query_table('payroll')", 403, "function"),
     "a pointer": ("FROM arrow_scan(1, 2, 3)", 403, "function"),
     "a mask with hardly any noise": ("FROM noise_mask('payroll', conf=['salary'], level=0.000001)", 403, "function"),
+    "a SELECT to estimate from": ("FROM rr_reconstruct('(FROM payroll)', ['name'], p=0.9)", 403, "not_a_view"),
+    "a file to estimate from": ("FROM rr_reconstruct('{folder}/secret.csv', ['name'], p=0.9)", 403, "not_a_view"),
+    "a computed name": ("FROM rr_reconstruct('pay' || 'roll', ['name'], p=0.9)", 403, "not_a_view"),
+    "a name by its parameter": ("FROM rr_reconstruct(columns=['name'], tbl='payroll')", 403, "not_a_view"),
+    "a named first argument": ("FROM rr_reconstruct(tbl := 'staff')", 403, "not_a_view"),
+    "two names": ("FROM rr_reconstruct('staff', ['id'], tbl := 'payroll', p=0.9)", 400, "sql"),
+    "no name": ("FROM rr_reconstruct()", 403, "not_a_view"),
+    "a query to estimate": ("FROM rr_query('SELECT count(*) FROM payroll')", 403, "function"),
+    "a subquery as an argument": ("FROM rr_reconstruct('staff', (SELECT [name] FROM payroll))", 403, "not_a_view"),
+    "what ppduck calls": ("SELECT ppduck_instance()", 403, "function"),
+    "the planner": ("SELECT _pp_planned('a', 'rr_mask', [['b']])", 403, "function"),
+    "a randomizing mask": ("FROM rr_mask('staff', p=0.8)", 403, "function"),
     "a measure": ("FROM moments_check('payroll', 'staff')", 403, "function"),
     "a quoted, qualified function": ("FROM system.main.\"QUERY\"('FROM payroll')", 403, "function"),
     "serialized SQL": ("FROM json_execute_serialized_sql(json_serialize_sql('FROM payroll'))", 403, "function"),
@@ -179,7 +203,8 @@ BEYOND_THE_WALL = {
     "DELETE FROM patients": "read-only",
     "CREATE TABLE t (a INT)": "read-only",
     "FROM frame": "frame does not exist",
-    "FROM egadp_mask('patients', conf=['cost'])": "egadp_mask does not exist",
+    "FROM egadp_mask('patients', conf=['cost'])": "egadp_mask: this connection is an analyst's",
+    "FROM rr_mask('diagnoses', p=0.8, seed=1)": "rr_mask: this connection is an analyst's",
 }
 
 

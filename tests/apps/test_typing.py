@@ -16,7 +16,7 @@ import pytest
 
 import ppduck
 from ppduck import errors
-from ppduck.extension import connections
+from ppduck.extension import connections, releasing
 from ppduck.gate import verdict
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,13 +59,13 @@ ignore_missing_imports = True
 
 def test_the_surface_is_thin_and_all_of_it_is_there() -> None:
     assert sorted(ppduck.__all__) == [
-        *("PpduckError", "PpduckWarning", "ReleaseRefused", "__version__"),
-        *("assert_release", "connect", "errors", "interrupt", "load", "release_verdict"),
+        *("PpduckError", "PpduckWarning", "ReleaseRefused", "Released", "__version__"),
+        *("assert_release", "connect", "errors", "interrupt", "load", "release", "release_verdict"),
     ]
     assert all(hasattr(ppduck, name) for name in ppduck.__all__)
 
 
-@pytest.mark.parametrize("name", ["load", "connect", "interrupt", "assert_release", "release_verdict"])
+@pytest.mark.parametrize("name", ["load", "connect", "interrupt", "assert_release", "release", "release_verdict"])
 def test_functions_tell_their_types_and_every_parameter(name: str) -> None:
     function = getattr(ppduck, name)
     signature = inspect.signature(function)
@@ -76,7 +76,9 @@ def test_functions_tell_their_types_and_every_parameter(name: str) -> None:
     assert all(parameter in told for parameter in signature.parameters)
 
 
-@pytest.mark.parametrize("module", [ppduck, errors, connections, verdict], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [ppduck, errors, connections, releasing, verdict], ids=lambda module: module.__name__
+)
 def test_the_examples_in_docstrings_run(module: object) -> None:
     found = doctest.testmod(module)  # type: ignore[arg-type]
     assert found.attempted > 0
@@ -85,7 +87,7 @@ def test_the_examples_in_docstrings_run(module: object) -> None:
 
 def test_help_says_what_is_needed() -> None:
     shown = pydoc.plain(pydoc.render_doc(ppduck.load))
-    assert "load(con: 'duckdb.DuckDBPyConnection | ModuleType', secret: 'str | bytes | None' = None)" in shown
+    assert "load(con: 'duckdb.DuckDBPyConnection | ModuleType', secret: 'str | bytes | None' = None, *, role:" in shown
     for needed in ("A cursor is a connection of its own", "16 bytes", "PPDUCK_SECRET", "PpduckError", "egadp_mask("):
         assert needed in shown
     assert ">>> try:" in pydoc.plain(pydoc.render_doc(ppduck.PpduckError))

@@ -11,8 +11,10 @@ from tests.benchmarks.gate import gate
 from tests.benchmarks.large import large
 from tests.benchmarks.linearity import linearity
 from tests.benchmarks.numpy_side import compared
+from tests.benchmarks.release import release
 from tests.benchmarks.report import Report
 from tests.benchmarks.sdcmicro import add_noise
+from tests.benchmarks.spark import spark
 from tests.benchmarks.start import start
 
 BENCHMARKS: dict[str, Callable[[Report, int], None]] = {
@@ -40,6 +42,8 @@ BENCHMARKS: dict[str, Callable[[Report, int], None]] = {
     "measures": assessment.others,
     "gate": gate,
     "attacks": attacks,
+    "release": release,
+    "spark": spark,
     "large": large,
 }
 

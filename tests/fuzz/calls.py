@@ -38,7 +38,7 @@ NONSENSE = (
         "'\u0000'",
     ),
 )
-LISTS = {"conf", "nonconf", "columns", "qi", "drop", "keep", "key", "strata", "x", "known", "given"}
+LISTS = {"conf", "nonconf", "columns", "qi", "drop", "keep", "key", "strata", "x", "known", "given", "pseudonyms"}
 USUAL = {"key", "p", "alpha", "l"}  # not required by every call, but by most
 ONE_COLUMN = {"a", "b", "y", "sensitive", "count", "weight", "target_column", "class"}
 
@@ -115,7 +115,7 @@ def _columns(
     """Some columns; those that another parameter names already are mostly left to it."""
     of_categories = function.name in ("rr_mask", "pram_mask") or name in ("columns", "qi", "given", "strata")
     pool = table.categories if of_categories else table.numbers
-    if name in ("nonconf", "drop", "keep", "known"):
+    if name in ("nonconf", "drop", "keep", "known", "pseudonyms"):
         pool = [*table.numbers, *table.categories]
     if chance.random() < 0.9:
         pool = [column for column in pool if column not in taken]
@@ -143,6 +143,8 @@ def _by_reader(chance: random.Random, parameter: Parameter, table: Table) -> tup
     if parameter.name == "levels":
         column = chance.choice(table.categories or table.columns)
         return f"{{{literal(column)}: {chance.choice(('2', '3', _strings('east', 'north', 'south', 'west')))}}}", None
+    if parameter.name == "recode":
+        return _recoding(chance, table), None
     if parameter.name == "matrix":
         column = chance.choice(table.categories or table.columns)
         return f"{{{literal(column)}: [[0.8, 0.3], [0.2, 0.7]]}}", None
@@ -162,6 +164,19 @@ def _by_reader(chance: random.Random, parameter: Parameter, table: Table) -> tup
     if parameter.name == "pieces":
         return f"[{literal(quoted(chance.choice(table.numbers)) + ' > 1')}]", None
     return chance.choice(("1", "2", "'both'", "0.5", "true", "['a']", literal(chance.choice(table.columns)))), None
+
+
+def _recoding(chance: random.Random, table: Table) -> str:
+    """Rules for some columns, most of them fit for its type."""
+    of_numbers = ("'width': 5", "'width': 0.5", "'breaks': [-1, 0, 7]", "'top': 'p90'", "'bottom': -1, 'top': 1")
+    of_categories = ("'keep': 2", "'rare_below': 5", "'rare_below': 3, 'as': '-1'", "'keep': 1, 'rare_below': 2")
+    columns = chance.sample(table.columns, min(len(table.columns), chance.choice((1, 1, 2, 3))))
+    rules = []
+    for column in columns:
+        fit = of_numbers if column in table.numbers else of_categories
+        own = fit if chance.random() < 0.9 else (*of_numbers, *of_categories)
+        rules.append(f"{literal(column)}: {{{chance.choice(own)}}}")
+    return f"{{{', '.join(rules)}}}"
 
 
 def _by_column(values: dict[str, str]) -> tuple[str, dict[str, float]]:

@@ -63,6 +63,9 @@ MASKS = {
     "egadp alone": f"FROM egadp_mask({CUSTOMERS}, nonconf=[])",
     "egadp of one column": "FROM egadp_mask('customers', conf='x1', nonconf='s1', key='id')",
     "egadp of three columns": f"FROM egadp_mask('customers', conf=['x1','x2','x3'], {OPEN}, key='id')",
+    # without its versions, which are others tomorrow
+    "release_manifest": "FROM release_manifest('(SELECT id, gender, smoker FROM survey)', policy={'key': 'id', 'columns': "
+    "{'id': {'pseudonym': 'token'}, 'gender': {'randomize': 0.9}, 'smoker': 'keep'}}) WHERE column_name IS NOT NULL",
     "egadp_plain": "FROM egadp_plain('customers', ['x1','x2'], secret := 'a long enough secret', key := 'id', "
     "nonconf := ['s1','s2'])",
     "sufficiency": f"FROM sufficiency_mask({CUSTOMERS}, alpha={{'x1': 0.6, 'x2': 0.5}})",

@@ -1,0 +1,1 @@
+{{ ppduck_release_table(ref('stg_customers')) }}
