@@ -21,7 +21,8 @@ from ppduck.gate._looked import Looked, LookSpec, LookTold, looked
 from ppduck.gate._parts import Parts
 from ppduck.gate._pseudonyms import Counts
 from ppduck.gate.rules import COPY, Limits, Row, arm
-from ppduck.kernels.telling import MOST_GAIN, MOST_OF_THE_REST
+from ppduck.kernels.finding import MOST_GAIN
+from ppduck.kernels.telling import MOST_OF_THE_REST
 from ppduck.pairs.one_to_one import MASKED, ORIGINAL
 from ppduck.pairs.rows import HASH, POSITION, SHARED, Pairs, unnested
 from ppduck.query import aggregates

@@ -20,8 +20,8 @@ from ppduck.errors import quoted
 from ppduck.frozen import frozen
 from ppduck.gate.rules import Row
 from ppduck.kernels import unmasked_pseudonyms as kernel
+from ppduck.kernels.finding import Finding
 from ppduck.kernels.released_column import Candidate
-from ppduck.kernels.telling import Finding
 from ppduck.pairs.columns import Compared
 from ppduck.pairs.rows import SHARED
 from ppduck.query import aggregates

@@ -18,10 +18,11 @@ from ppduck.gate.rules import COPY, Row
 from ppduck.kernels import decoding
 from ppduck.kernels.copies import copied
 from ppduck.kernels.disguised import disguised
+from ppduck.kernels.finding import FEWEST, MOST_ALIKE, MOST_GAIN, Finding, worst
 from ppduck.kernels.known_before import knowing
 from ppduck.kernels.looked_rows import Sample
 from ppduck.kernels.released_column import Candidate, Role, Type
-from ppduck.kernels.telling import FEWEST, MOST_ALIKE, MOST_GAIN, Finding, Search, worst
+from ppduck.kernels.telling import Search
 from ppduck.kernels.unmasked_pseudonyms import numbers_in
 from ppduck.values import Array
 
@@ -63,6 +64,7 @@ def rows(spec: LookSpec, looked: Looked, figures: Sequence[Figures]) -> Iterator
         for name, own in zip(spec.categories, looked.after, strict=True)
         if name in numeric_texts
     ]
+    yield from _of_categories(spec, looked, search.sample, numeric_texts)
     of_itself = dict[str, list[Finding]]()
     for other, counted, own in zip(spec.others, figures, looked.others, strict=True):
         if not other.of_groups:
@@ -87,6 +89,20 @@ def rows(spec: LookSpec, looked: Looked, figures: Sequence[Figures]) -> Iterator
             yield Row(COPY, candidate.name, copied(search.sample, candidate), MOST_ALIKE, why)
     order = Candidate("", Role.ORDER, Type.NUMBER, position)
     yield _told_by(search, order, "order", None, remedy="order the rows anew")
+
+
+def _of_categories(
+    spec: LookSpec, looked: Looked, sample: Sample, judged: set[str]
+) -> Iterator[Row]:
+    """What a masked category tells of the rest of conf beyond what it told before: another's level in its place."""
+    for place, (name, was, own) in enumerate(
+        zip(spec.categories, looked.before, looked.after, strict=True)
+    ):
+        rest = sample.without(place)
+        if name not in judged and (rest.conf or rest.categories):
+            search = Search(knowing(rest, was, own))
+            candidate = Candidate(name, Role.OTHER, Type.TEXT, own)
+            yield _told_by(search, candidate, "tells", name, remedy="mask it by itself")
 
 
 def _beyond(search: Search, candidate: Candidate, was: Texts) -> tuple[Search, list[Finding]]:

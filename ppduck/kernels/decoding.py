@@ -1,7 +1,8 @@
 """Readings of a released column: what an intruder tries who suspects that its values hide others.
 
-A number may be read without its sign, as remainder or quotient, by its fraction or with its digits backwards; a text
-as a number, by the numbers in it, as base64 or as hexadecimal digits; and a text may be a hash of what is sought.
+A number may be read without its sign, as remainder or quotient, by its fraction or by what stands behind its first
+decimals, or with its digits backwards; a text as a number, by the numbers in it, as base64 or as hexadecimal digits;
+and a text may be a hash of what is sought.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ DIVISORS = (
     86400.0,
     *(2.0**k for k in (8, 10, 16, 20, 32)),
 )
+DECIMALS = range(1, 9)  # behind which other digits may stand
+_LAST_BITS = 1e-13  # of the largest value: digits behind that are rounding
 # What stands behind a letter or a digit is a hyphen, and no sign.
 _NUMBER = re.compile(r"(?:(?<!\w)[-+])?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _HASHES = ("md5", "sha1", "sha256", "sha512")
@@ -83,6 +86,7 @@ def readings_of_numbers(values: Array, texts: Sequence[str | None]) -> Iterator[
     whole = bool((known == np.floor(known)).all())
     if not whole:
         yield "by its fraction", values - np.floor(values)
+        yield from _behind_decimals(values, largest)
     for divisor in DIVISORS:
         if 2 * divisor < largest < 1e15:
             shown = f"{divisor:.0f}"
@@ -90,6 +94,19 @@ def readings_of_numbers(values: Array, texts: Sequence[str | None]) -> Iterator[
             yield f"as quotient by {shown}", np.floor(values / divisor)
     if largest < 1e15:
         yield "with its digits backwards", _backwards(texts)
+
+
+def _behind_decimals(values: Array, largest: float) -> Iterator[Reading]:
+    """Digits behind the first, second … decimal, where there are any."""
+    for places in DECIMALS:
+        size = 10.0**-places
+        if size < _LAST_BITS * largest or largest > 1e15:
+            return
+        # A value that is rounded to so many decimals may lie a little below itself.
+        behind = values - np.floor(values / size + 1e-6) * size
+        if not (np.abs(behind) > _LAST_BITS * largest).any():
+            return
+        yield f"by its digits behind decimal {places}", behind
 
 
 def readings_of_texts(texts: Sequence[str | None]) -> Iterator[Reading]:

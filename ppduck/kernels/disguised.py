@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from ppduck.kernels.telling import FEWEST, MOST_ALIKE, Finding
+from ppduck.kernels.finding import FEWEST, MOST_ALIKE, Finding
 from ppduck.values import Array
 
 Places = npt.NDArray[np.intp]

@@ -35,6 +35,12 @@ def centred(values: Array) -> Array:
     return unit(found)
 
 
+def from_the_middle(values: Array) -> Array:
+    """How far from the median values rank, about the mean of that."""
+    known = np.isfinite(values)
+    return centred(np.where(known, np.abs(ranks(values)), np.nan))
+
+
 def unit(values: Array) -> Array:
     length = float(np.sqrt(values @ values))
     return values / length if length > 1e-12 else np.zeros(len(values))

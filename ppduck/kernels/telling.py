@@ -8,7 +8,9 @@ tenths, and the masked columns; and a released column in some reading d. Judged 
 - how often rows with the same x have the same d, as any function of x does, hashes too: Cohen's κ of these pairs;
 - how often neighbours by x that differ by the same amount have the same difference of d, or the same slope: so it is
   for x + c by groups, a·x mod m, bits that are flipped, digits that are moved on;
-- whether d is a sum or a product of x and of what is public, to 1e-3 of its variance.
+- whether d is a sum or a product of x and of what is public, to 1e-3 of its variance;
+- the gain of how far x ranks from the middle: rows may lie in the order of that, and half of a pair be left to guess;
+- of a masked column, whether the values of x stand in rows near their own.
 
 A gain of 5 % is more than any of the masks gives by chance from a few hundred rows on, and less than any of these
 leaks. What chance makes of n rows is added: 25/n, five standard errors. Counts are held to one error in a million.
@@ -22,53 +24,37 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ppduck.frozen import frozen
 from ppduck.interrupts import check_interrupt
 from ppduck.kernels import decoding, neighbours
-from ppduck.kernels.category_guess import guessed
 from ppduck.kernels.copies import SIX_DIGITS
+from ppduck.kernels.finding import (
+    AS_IT_IS,
+    FEWEST,
+    MOST_ALIKE,
+    MOST_GAIN,
+    MOST_KEPT,
+    Finding,
+    most_gain,
+    worst,
+)
 from ppduck.kernels.looked_rows import Sample, Targets
-from ppduck.kernels.public import Public, bent, centred, logarithm, ranks, unit
-from ppduck.kernels.released_column import Candidate, Role, Type, codes_of
+from ppduck.kernels.moved_rows import moved
+from ppduck.kernels.public import Public, bent, centred, from_the_middle, logarithm, ranks, unit
+from ppduck.kernels.released_column import Candidate, Role, Type
+from ppduck.kernels.told_categories import FEW_LEVELS, ROWS_PER_LEVEL, hashed, told
 from ppduck.libraries import stats
 from ppduck.values import Array
 
-MOST_GAIN = 0.05
 MOST_OF_THE_REST = 0.5
 # Steps up less steps down, as a share of the steps: rows that are sorted five at a time have 0.6.
 MOST_LEAN = 0.5
 # Mean of what is left of x among rows that share a value, in its standard deviations.
 MOST_SHIFT = 0.5
-# of a column that is kept as it was: only one that is all but x itself is held against it
-MOST_KEPT = 0.99
-MOST_ALIKE = 0.5  # Cohen's κ of pairs
 LEAST_SQUARED = 1e-150  # of smaller deviations no square is left
 EXACT = 0.999
-AS_IT_IS = "as it is"
-FEWEST = 20  # rows or pairs: of fewer nothing is said
 _BY_CHANCE = 1e-6
 _OFTEN = 0.01  # where chance makes more values equal, a share of them is judged, and no count
 _DEALS = 8
-_FEW_LEVELS = 100
-_ROWS_PER_LEVEL = 3
-
-
-@frozen
-class Finding:
-    """A figure, what it may be at most, of which confidential column it is, and how that was read."""
-
-    value: float
-    at_most: float
-    conf: str
-    how: str
-
-    @property
-    def passed(self) -> bool:
-        return self.value <= self.at_most
-
-    @property
-    def excess(self) -> float:
-        return self.value / self.at_most if self.at_most > 0 else float(self.value > 0) * np.inf
 
 
 class Search:
@@ -109,7 +95,7 @@ class Search:
         """What stands out most; None where there is nothing to look at."""
         if self.n < FEWEST:
             return None
-        found = [*self._of_numbers(candidate), *self._of_categories(candidate)]
+        found = [*self._of_numbers(candidate), *told(self.sample, candidate)]
         return worst(found)
 
     def _of_numbers(self, candidate: Candidate) -> Iterator[Finding]:
@@ -169,6 +155,8 @@ class Search:
             yield Finding(found.value, 2 * found.at_most, name, found.how)
         if candidate.role is Role.ORDER and own is not None:
             yield self._sorted(targets, place, own[rows])
+        if candidate.role is not Role.KEPT and own is not None:
+            yield self._folded(candidate, targets, place, own[rows])
         if candidate.role not in (Role.MASKED, Role.OTHER):
             return
         yield from self._function(candidate, name, x, rows)
@@ -176,10 +164,11 @@ class Search:
         yield from self._levels(candidate, name, targets.by_release, left, rows)
         if candidate.type is Type.TEXT:
             whole = self.sample.x[:, self.sample.conf.index(name)]
-            yield from self._hashed(candidate, name, [*map(float, whole)])
+            yield hashed(candidate, name, [*map(float, whole)])
         elif own is not None and candidate.role is Role.MASKED:
             yield from self._too_small(targets, place, name, own[rows])
             yield from self._beside_the_key(targets, place, name, own[rows])
+            yield from self._moved(name, own)
         elif own is not None:
             yield from self._combined(name, own)
 
@@ -251,9 +240,9 @@ class Search:
         """Values that many rows have, as a category: 0 and -0, too, are two texts; a rare one may tell much of few."""
         codes = candidate.codes[rows]
         levels, sizes = np.unique(codes, return_counts=True)
-        order = np.argsort(-sizes, kind="stable")[:_FEW_LEVELS]
+        order = np.argsort(-sizes, kind="stable")[:FEW_LEVELS]
         levels, sizes = levels[order], sizes[order]
-        often = sizes >= _ROWS_PER_LEVEL
+        often = sizes >= ROWS_PER_LEVEL
         if len(np.unique(codes)) > 1 and often.any() and often.all():
             columns = [centred((codes == level).astype(float)) for level in levels[1:]]
             yield self._gain(
@@ -266,22 +255,6 @@ class Search:
                 yield Finding(
                     shift, MOST_SHIFT + 5 / float(np.sqrt(size)), name, "by a value that few have"
                 )
-
-    def _hashed(
-        self, candidate: Candidate, name: str, values: Sequence[float | str | None]
-    ) -> Iterator[Finding]:
-        """Whether texts are hashes of the values beside them."""
-        looked = (
-            range(self.n) if any(map(decoding.may_be_hash, candidate.texts[:FEWEST])) else range(1)
-        )
-        found = 0
-        for i in looked:
-            value = values[i]
-            if value is None or value != value:
-                continue
-            spelt = [value] if isinstance(value, str) else decoding.spellings(value)
-            found += decoding.is_hash_of(candidate.texts[i], spelt)
-        yield Finding(found / len(looked), 0.0, name, "as its hash")
 
     def _too_small(self, targets: Targets, place: int, name: str, own: Array) -> Iterator[Finding]:
         """Rules of masked columns square them: to these rules a column is a constant whose squares are 0."""
@@ -305,6 +278,27 @@ class Search:
             for public in (targets.by_open, targets.by_key)
         )
         yield Finding(after.value - before.value, after.at_most, name, "beside the key")
+
+    def _folded(self, candidate: Candidate, targets: Targets, place: int, own: Array) -> Finding:
+        """How far x is from the middle; of a masked column, which is public, as a share of what is left of that."""
+        masked = candidate.role is Role.MASKED
+        public = targets.by_open if masked else targets.by_folded_release
+        left = public.left_of(targets.folded[:, [place]])[:, 0]
+        columns = [centred(own), ranks(own), from_the_middle(own)]
+        how = "by how far it is from the middle"
+        found = self._gain(targets.names[place], how, public, left, columns)
+        if not masked:
+            return found
+        share = found.value / float(left @ left) if left.any() else 0.0
+        most = MOST_OF_THE_REST + found.at_most - MOST_GAIN
+        return Finding(share, most, found.conf, how)
+
+    def _moved(self, name: str, own: Array) -> Iterator[Finding]:
+        """Whether values stand in rows near their own."""
+        x = self.sample.x[:, self.sample.conf.index(name)]
+        for key in self.sample.keys.T:
+            for how, d in moved(own, key):
+                yield from self._equal(name, how, x, d, Role.MASKED)
 
     def _combined(self, name: str, own: Array) -> Iterator[Finding]:
         """Whether a column is a sum, or a product, of x and of what is public, and not of the latter alone."""
@@ -336,37 +330,3 @@ class Search:
         lean, of_open = (abs(neighbours.lean(each[order, 0])) for each in (own, open_part))
         most = MOST_LEAN + 5 * float(np.sqrt(1 / (3 * targets.n)))
         return Finding(max(lean - of_open, 0.0), most, targets.names[place], "sorted in runs")
-
-    def _of_categories(self, candidate: Candidate) -> Iterator[Finding]:
-        """How often a category is guessed right from the values of a column, beyond its most frequent level."""
-        codes = candidate.codes
-        few = len(np.unique(codes)) <= min(_FEW_LEVELS, self.n / _ROWS_PER_LEVEL)
-        for name, levels in zip(self.sample.categories, self.sample.levels, strict=True):
-            own = codes_of(levels)
-            if own.max(initial=0) == 0:
-                continue
-            if candidate.role is Role.OTHER and candidate.type is Type.TEXT:
-                yield from self._hashed(candidate, name, levels)
-            if not few or candidate.role in (Role.MASKED, Role.ORDER):
-                continue
-            right = guessed(codes, own)
-            # What is told by the released categories is told already.
-            by_release = (guessed(codes_of(each), own) for each in self.sample.released)
-            chance = max(float(np.bincount(own).max()) / self.n, *by_release, 0.0)
-            limit, cap = (0.9, MOST_KEPT) if candidate.role is Role.KEPT else (0.1, 0.6)
-            spread = 5 * float(np.sqrt(chance / (1 - chance) / self.n)) if chance < 1 else 0.0
-            gain = (right - chance) / max(1 - chance, 1e-9)
-            yield Finding(gain, min(limit + spread, cap), name, "by its values")
-
-
-def worst(found: Sequence[Finding]) -> Finding | None:
-    """Of the readings that tell, the plain one, else the one that tells most."""
-    telling = [each for each in found if not each.passed]
-    if telling:
-        return max(telling, key=lambda each: (each.how == AS_IT_IS, round(each.value, 2)))
-    return max(found, key=lambda each: each.excess, default=None)
-
-
-def most_gain(terms: int, n: int) -> float:
-    """What may be told, and what chance adds to it."""
-    return MOST_GAIN + (terms + 5 * float(np.sqrt(2 * terms)) + 17) / n

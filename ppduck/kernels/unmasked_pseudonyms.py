@@ -26,10 +26,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ppduck.kernels import decoding
+from ppduck.kernels.finding import FEWEST, MOST_ALIKE, Finding, most_gain
 from ppduck.kernels.looked_rows import Sample
 from ppduck.kernels.public import ranks
 from ppduck.kernels.released_column import Candidate, Role, Type
-from ppduck.kernels.telling import FEWEST, MOST_ALIKE, Finding, Search, most_gain
+from ppduck.kernels.telling import Search
 from ppduck.libraries import stats
 from ppduck.values import Array
 

@@ -54,6 +54,17 @@ def test_remainder_and_quotient_take_a_number_apart(values: list[int], divisor: 
     assert same(found[f"as quotient by {divisor:.0f}"], times)
 
 
+@pytest.mark.parametrize("places", [1, 2, 5])
+def test_digits_behind_others_are_read_and_rounding_is_not(places: int) -> None:
+    hidden = [123, 7, 990, 0, 456]
+    shown = [420.1, 3.4, 1e3, -17.3, 0.1]
+    read = of_numbers([value + digits * 10.0 ** -(places + 4) for value, digits in zip(shown, hidden, strict=True)])
+    found = read[f"by its digits behind decimal {places}"] * 10 ** (places + 4)
+    assert found == pytest.approx(hidden, abs=0.01)
+    cents = of_numbers([0.1 * k for k in range(1, 3000, 7)])
+    assert not [how for how in cents if "behind decimal" in how]
+
+
 @settings(deadline=None, max_examples=50)
 @given(wholes)
 def test_a_sign_that_was_drawn_is_taken_off(values: list[int]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ppduck.kernels.disguised import disguised
-from ppduck.kernels.telling import Finding, worst
+from ppduck.kernels.finding import Finding, worst
 from ppduck.values import Array
 
 pytestmark = pytest.mark.core

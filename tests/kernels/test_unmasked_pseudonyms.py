@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ppduck.kernels.finding import Finding, worst
 from ppduck.kernels.released_column import Type
-from ppduck.kernels.telling import Finding, worst
 from ppduck.kernels.unmasked_pseudonyms import digits_of, folded_digits, numbers_in, same_by_chance, told
 
 pytestmark = pytest.mark.core
