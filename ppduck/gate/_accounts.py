@@ -25,12 +25,19 @@ from ppduck.values import folded
 
 EMAIL = r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"
 PHONE = r"\(?\+?[0-9][0-9 ().\-/]{5,}[0-9]"
+# Telephone and insurance numbers that are dialled or written so and no other way: nobody else's, however often told.
+DIALLED = (
+    r"\+[0-9][0-9 ().\-/]{6,}[0-9]|\(?0[0-9]{1,4}\)?[ \-/][0-9 \-/]{4,}[0-9]|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}|"
+    r"[0-9]{3}-[0-9]{2}-[0-9]{4}"
+)
 DAY = r"([12][0-9]{3}-[01]?[0-9]-[0-3]?[0-9]|[0-3]?[0-9][./][01]?[0-9][./]([12][0-9])?[0-9]{2})([ T].*)?"
 _DATES = ("DATE", "TIMESTAMP")
 # A text is read as telephone numbers or days where most of its values look so.
 MOST = 0.5
 # A column of which less than so many rows have the same value, on average, tells who somebody is.
 UNIQUE = 1 / ROWS_PER_LEVEL
+# So many different numbers that are dialled are those of people, and no codes.
+MANY = 100
 # Whole numbers of which most have so many digits, or that leave so few out, number people and do not measure them.
 DIGITS, OF_ONE_LENGTH, DENSE = 5, 0.85, 1.5
 
@@ -75,6 +82,11 @@ class Other:
     @property
     def is_whole(self) -> bool:
         return self.column.is_integer or self.type.endswith(",0)")
+
+    @property
+    def may_be_whole(self) -> bool:
+        """Whether its values may be whole numbers all the same, as where another program read them."""
+        return self.column.is_numeric and not self.is_whole
 
     @property
     def read_as(self) -> Type:
@@ -122,7 +134,7 @@ def profile(found: Sequence[Other]) -> dict[str, sql.Expr]:
                 aggregates.count_if(sql.call("regexp_matches", text, sql.text(EMAIL))),
                 *(
                     aggregates.count_if(sql.call("regexp_full_match", text.copy(), sql.text(look)))
-                    for look in (PHONE, DAY)
+                    for look in (PHONE, DAY, DIALLED)
                 ),
             ]
         elif other.is_date:
@@ -131,7 +143,12 @@ def profile(found: Sequence[Other]) -> dict[str, sql.Expr]:
             looks = [aggregates.count_if(exp.NEQ(this=day, expression=sql.text("01")))]
         elif other.is_whole:
             looks = [sql.double(sql.call(name, value.copy())) for name in ("min", "max")]
-        judged = other.is_text or other.is_date or other.is_whole
+        elif other.may_be_whole:
+            whole = value.eq(sql.call("floor", value.copy()))
+            looks = [sql.double(sql.call(name, value.copy())) for name in ("min", "max")]
+            looks.append(aggregates.count_if(whole.copy().not_()))
+            value = sql.cases((whole, value))
+        judged = other.is_text or other.is_date or other.column.is_numeric
         distinct = aggregates.count_distinct(value) if judged else sql.number(0)
         figures = [sql.call("count", value.copy()), distinct, *looks]
         parts[f"_pp_profile{i}"] = sql.array(figures, "DOUBLE")
@@ -184,7 +201,7 @@ def identifier_rows(other: Other, figures: Figures, some: Sequence[str | None]) 
     if other.of_groups or other.is_pseudonym or not figures.values:
         return []
     rows = []
-    if other.is_text or other.is_date or other.is_whole:
+    if other.is_text or other.is_date or _are_whole(other, figures):
         rows.append(_unique(other, figures, some))
     if other.is_text:
         rows.append(_pattern(other, figures))
@@ -193,9 +210,13 @@ def identifier_rows(other: Other, figures: Figures, some: Sequence[str | None]) 
     return rows
 
 
+def _are_whole(other: Other, figures: Figures) -> bool:
+    return other.is_whole or (other.may_be_whole and figures.looks[2] == 0)
+
+
 def _unique(other: Other, figures: Figures, some: Sequence[str | None]) -> Row:
     """A number that somebody declared is a figure of a person, which an intruder may know."""
-    numbered = other.is_date or (other.is_whole and _numbered(figures, some))
+    numbered = other.is_date or (_are_whole(other, figures) and _numbered(figures, some))
     judged = other.is_text or (numbered and not other.declared)
     why = (
         "different values for each row; fewer than three rows a value tell who somebody is: drop it, or coarsen "
@@ -214,19 +235,20 @@ def _unique(other: Other, figures: Figures, some: Sequence[str | None]) -> Row:
 
 def _numbered(figures: Figures, some: Sequence[str | None]) -> bool:
     """Whether whole numbers look like those of accounts: one behind the other, or all of as many digits."""
-    least, most = (0.0 if end is None else end for end in figures.looks)
+    least, most = (0.0 if end is None else end for end in figures.looks[:2])
     if most - least < DENSE * figures.different:
         return True
-    lengths = [len(text.lstrip("-")) for text in some if text is not None]
+    lengths = [len(text.lstrip("-").removesuffix(".0")) for text in some if text is not None]
     usual = max(set(lengths), key=lengths.count, default=0)
     return usual >= DIGITS and lengths.count(usual) > OF_ONE_LENGTH * len(lengths)
 
 
 def _pattern(other: Other, figures: Figures) -> Row:
-    emails, phones, days = ((count or 0.0) / figures.values for count in figures.looks)
+    emails, phones, days, dialled = ((count or 0.0) / figures.values for count in figures.looks)
     if days > MOST and not other.declared:
         return _days(other, days)
-    if phones - days > MOST and figures.near_unique and emails == 0:
+    theirs = figures.near_unique or (figures.different > MANY and dialled - days > MOST)
+    if phones - days > MOST and theirs and emails == 0:
         why = "share of values that look like telephone numbers; drop them"
         return Row("pattern", other.name, phones, MOST, why)
     why = "share of values that hold an e-mail address; drop them"

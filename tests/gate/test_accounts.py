@@ -7,7 +7,7 @@ from collections.abc import Callable
 import duckdb
 import pytest
 
-from ppduck.gate._accounts import DAY, EMAIL, PHONE, Figures, Other, declared_row, identifier_rows
+from ppduck.gate._accounts import DAY, DIALLED, EMAIL, PHONE, Figures, Other, declared_row, identifier_rows
 from tests.gate.releases import Rows, failed, of_rule, people
 
 pytestmark = pytest.mark.core
@@ -24,7 +24,9 @@ def look(con: duckdb.DuckDBPyConnection, ask: Ask) -> Callable[..., Rows]:
             100000000 + (('0x' || substr(md5('n' || id), 1, 12))::BIGINT % 900000000) AS insurance,
             if(id = 7, 'a@example.org', 'none') AS contact, printf('+41 7%08d', id * 7919) AS phone,
             DATE '1980-01-01' + (id % 50)::INTEGER AS birth, (DATE '1980-01-01' + (id % 50)::INTEGER)::VARCHAR AS born,
-            (id % 50) * INTERVAL 1 HOUR + TIMESTAMP '2020-01-01' AS seen, id * 1.25 AS spent, 1000 + (id % 40) AS zip
+            (id % 50) * INTERVAL 1 HOUR + TIMESTAMP '2020-01-01' AS seen, id * 1.25 AS spent, 1000 + (id % 40) AS zip,
+            if(id % 9 = 0, NULL, insurance)::DOUBLE AS member, (1000 + id % 40)::DOUBLE AS code,
+            if(id = 3, 0.5, insurance)::DECIMAL(18, 2) AS paid
         FROM t
         """)
     off = ", ".join(f"'{rule}': NULL" for rule in ("tells", "order", "linkage", "cc_gain", "r2_gain", "interval"))
@@ -79,10 +81,11 @@ def test_null_in_place_of_a_value_is_a_change_and_null_for_null_is_none(
 
 EXPECTED = {
     ("identifier", "name"), ("identifier", "account"), ("identifier", "insurance"), ("identifier", "phone"),
+    ("identifier", "member"),
     ("pattern", "contact"), ("pattern", "phone"), ("pattern", "birth"), ("pattern", "born"), ("pattern", "seen"),
 }  # fmt: skip
 KEPT = "SELECT m.*, p.* EXCLUDE (id, age, region, x, disease) FROM m JOIN persons p USING (id)"
-NAMES = "['name', 'account', 'insurance', 'contact', 'phone', 'birth', 'born', 'seen', 'spent', 'zip']"
+NAMES = "['name', 'account', 'insurance', 'contact', 'phone', 'birth', 'born', 'seen', 'spent', 'zip', 'member', 'code', 'paid']"
 
 
 def test_what_tells_who_somebody_is_fails_though_it_is_kept(look: Callable[..., Rows]) -> None:
@@ -109,7 +112,7 @@ def test_texts_that_tell_who_somebody_is_fail_though_they_are_declared(look: Cal
 def test_one_address_among_a_thousand_values_is_too_many() -> None:
     other = Other("c", "VARCHAR", old=True, declared="keep")
     for emails in (0.0, 1.0):
-        [_, pattern] = identifier_rows(other, Figures(1000, 1000, 1000, 3, [emails, 0, 0]), [])
+        [_, pattern] = identifier_rows(other, Figures(1000, 1000, 1000, 3, [emails, 0, 0, 0]), [])
         assert (pattern.rule, pattern.value, pattern.at_most) == ("pattern", emails / 1000, 0)
 
 
@@ -123,12 +126,14 @@ def test_one_address_among_a_thousand_values_is_too_many() -> None:
         ("BIGINT", 0, 9e5, 1000, ["7", "90", "1234", "56789", "123456"], False),  # amounts
         ("BIGINT", 1000, 9999, 900, ["1234"] * 3, False),  # years, postal codes
         ("BIGINT", 1, 300, 300, ["1", "22", "300"], False),  # three rows a value
+        ("DOUBLE", 1e8, 9e8, 1000, ["123456789.0"] * 3, True),
+        ("DECIMAL(18,2)", 1, 1000, 1000, ["1.00", "22.00"], True),
     ],
 )
 def test_whole_numbers_that_number_people_identify_them(
     kind: str, least: float, most: float, different: int, texts: list[str], judged: bool
 ) -> None:
-    figures = Figures(1000, 1000, 1000, different, [least, most])
+    figures = Figures(1000, 1000, 1000, different, [least, most, 0])
     [row] = identifier_rows(Other("c", kind, old=True, declared=""), figures, texts)
     assert row.value == pytest.approx(different / 1000)
     assert (row.value > row.at_most) == judged
@@ -136,9 +141,22 @@ def test_whole_numbers_that_number_people_identify_them(
     assert (row.at_most, "declared by nonconf" in row.why) == (1, True)
 
 
+@pytest.mark.parametrize("different", [90, 250])
+def test_telephone_numbers_that_several_rows_have_are_still_somebodys(different: int) -> None:
+    """Four rows of each person; codes that look so are fewer."""
+    other = Other("c", "VARCHAR", old=True, declared="keep")
+    [identifier, pattern] = identifier_rows(other, Figures(1000, 1000, 1000, different, [0, 1000, 0, 1000]), [])
+    assert identifier.value is not None
+    assert identifier.value <= identifier.at_most
+    assert pattern.value is not None
+    assert (pattern.value > pattern.at_most) == (different == 250)
+    [_, ranges] = identifier_rows(other, Figures(1000, 1000, 1000, different, [0, 1000, 0, 0]), [])
+    assert ranges.value == 0
+
+
 @pytest.mark.parametrize("kind", ["BIGINT", "VARCHAR", "DATE", "DOUBLE", "BOOLEAN"])
 def test_a_column_without_values_identifies_nobody(kind: str) -> None:
-    assert identifier_rows(Other("c", kind, old=True, declared=""), Figures(9, 9, 0, 0, [None, None]), []) == []
+    assert identifier_rows(Other("c", kind, old=True, declared=""), Figures(9, 9, 0, 0, [None, None, None]), []) == []
 
 
 def test_groups_of_anatomy_mask_are_no_identifiers() -> None:
@@ -159,6 +177,11 @@ def test_of_no_rows_nothing_is_equal() -> None:
     [
         (EMAIL, ["a@b.org", "write to a.b+c@d-e.co.uk!", "<A@B.COM>"], ["a@b", "@home", "a @ b.org", "at b.org"]),
         (PHONE, ["+41 44 123 45 67", "(030) 123-4567", "0041441234567", "555/12-34-5"], ["12345", "1234 a", "1.5"]),
+        (
+            DIALLED,
+            ["+41 44 123 45 67", "(030) 123-4567", "044 123 45 67", "(212) 555-0100", "123-45-6789", "+41441234567"],
+            ["12345-6789", "1000-1999", "1234.567", "0.1234567", "2020-01-31", "012345678", "31.12.1980"],
+        ),
         (DAY, ["1980-01-31", "31.12.1980", "1/2/80", "2020-01-01 12:00:00"], ["1980-01", "1980", "Q1 1980"]),
     ],
 )

@@ -164,7 +164,7 @@ def test_rows_are_of_rules_that_are_asked_with_limits_of_the_call() -> None:
     told = LookTold(
         n,
         np.array([n, n]),
-        [[n, 2.0, 0.0, 0.0, 0.0]],
+        [[n, 2.0, 0.0, 0.0, 0.0, 0.0]],
         np.concatenate([np.arange(n), np.arange(n), x, y]),
         [["a", "b"] * 25],
         None,
