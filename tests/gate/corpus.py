@@ -134,7 +134,8 @@ TABLES: dict[str, str] = {
                format('+41 7{{:08d}}', floor(1e8 * {uniform("phone", "id")})::BIGINT) AS phone,
                DATE '2026-01-01' - (365.25 * age + 365 * {uniform("birth", "id")})::INTEGER AS birth,
                100000000 + floor(9e8 * {uniform("number", "id")})::BIGINT AS insurance_number,
-               700000 + id AS account, 1000 + floor(400 * {uniform("zip", "id")})::INTEGER AS zip,
+               700000 + id AS account, insurance_number::DOUBLE AS member,
+               format('+41 7{{:08d}}', (id // 4) * 49999) AS family_phone, 1000 + floor(400 * {uniform("zip", "id")})::INTEGER AS zip,
                * EXCLUDE (id, visits, disease) FROM customers
         """,
     "people_mailed": """
@@ -278,6 +279,7 @@ FIFTY_READS = "SELECT list(mean ORDER BY id) FROM (SELECT id, avg(income) AS mea
 # Nobody but one person has another domain than the others.
 OWN_DOMAIN = f"substr({keyed('email')}, 1, 12) || '@' || split_part(o.email, '@', 2)"
 CODE = "list_position(['gout', 'flu', 'cancer', 'asthma', 'anemia'], o.disease)"
+CARRIED = "MAP {'flu': 'basic', 'asthma': 'gold', 'anemia': 'plus', 'cancer': 'new', 'gout': 'old'}[o.disease]"
 TRANSLATED = "translate({}, '0123456789', '{}')"
 
 UNSAFE: tuple[Case, ...] = (
@@ -287,6 +289,8 @@ UNSAFE: tuple[Case, ...] = (
     beside("phone numbers", "phone", "o.phone", identifies("phone"), "people", rule="pattern"),
     beside("birth dates to the day", "birth", "o.birth", identifies("birth"), "people", rule="pattern"),
     beside("insurance numbers", "insurance_number", "o.insurance_number", identifies("insurance_number"), "people", rule="identifier"),
+    beside("insurance numbers as DOUBLE", "member", "o.member", identifies("member"), "people", rule="identifier"),
+    beside("phone numbers of families", "family_phone", "o.family_phone", "count(DISTINCT r.family_phone) > 0.24 * count(*)", "people", rule="pattern"),
     beside("account numbers in a sequence", "account", "o.account", identifies("account"), "people", rule="identifier"),
     Case(
         "groups of one by age and zip", "people",
@@ -345,6 +349,7 @@ UNSAFE: tuple[Case, ...] = (
     instead("income XOR a constant", "xor(o.income, 123456) AS income", "bool_and(xor(r.income, 123456) = o.income)", "customers_whole"),
     instead("digits in reverse", "reverse(o.income || '1')::BIGINT AS income", "bool_and(reverse(substr(r.income::VARCHAR, 2))::BIGINT = o.income)", "customers_whole"),
     instead("income in the decimals of the masked one", f"floor(m.income) + {CENTS} / 1e8 AS income", near("((r.income - floor(r.income)) * 1e6)", within=1e-3)),
+    instead("income behind the first decimal of the masked one", "round(m.income, 1) + round(o.income) / 1e8 AS income", near("((r.income - round(r.income, 1)) * 1e8)", within=1e-3)),
     instead("uniform noise of one", f"o.income + 2 * {uniform('little', 'o.id')} - 1 AS income", "max(abs(r.income - o.income)) <= 1", rule="copy"),
     instead("uniform noise on unrounded incomes", f"o.income + 2 * {uniform('little', 'o.id')} - 1 AS income", "max(abs(r.income - o.income)) <= 1", "customers_continuous", rule="copy"),
     instead("noise of a thousandth", f"o.income * (1 + 0.001 * {normal('thousandth', 'o.id')}) AS income", near("r.income", within=0.005), rule="interval"),
@@ -375,6 +380,11 @@ UNSAFE: tuple[Case, ...] = (
         rule="tells", column="income", tells="list_slice(list(r.income ORDER BY id), 2, 2000) = list_slice(list(o.income ORDER BY id), 1, 1999)",
     ),
     Case(
+        "incomes of pairs exchanged", "customers",
+        "SELECT m.* REPLACE (coalesce(o.income, m.income) AS income) FROM masked m LEFT JOIN customers o ON o.id = xor(m.id, 1) ORDER BY m.id", CONF,
+        rule="tells", column="income", tells="(SELECT count(*) FROM customers a JOIN release_incomes_of_pairs_exchanged b ON a.id = xor(b.id, 1) AND a.income = b.income) >= 1998",
+    ),
+    Case(
         "a view with fresh noise at every read", "customers",
         "SELECT m.* REPLACE (o.income + 7e5 * (random() - 0.5) AS income) FROM masked m JOIN customers o USING (id)", CONF,
         kind="view", rule="averaging", column="income", tells=f"corr(o.income, ({FIFTY_READS})[id]) > 0.4",
@@ -393,6 +403,7 @@ UNSAFE: tuple[Case, ...] = (
     # Incomes in order, keys and columns that are not confidential
     in_order("rows in the order of income", "o.income", "corr(r.rowid, o.income) > 0.8"),
     in_order("rows in the order of income within the region", "o.region, o.income", "corr(r.rowid, o.income) FILTER (o.region = 'north') > 0.8"),
+    in_order("rows in the order of how far income is from the median", f"abs(o.income - {RICH.format(0.5)})", f"abs(corr(r.rowid, abs(o.income - {RICH.format(0.5)}))) > 0.8"),
     Case("income in the key", "customers_coded", "FROM masked_coded", CONF, rule="tells", column="id", tells=near("string_split(id, '-')[3]::DOUBLE")),
     instead("a changed column nobody declared", f"o.age + (3 * {normal('older', 'o.id')})::INTEGER AS age", "corr(r.age, o.age) > 0.95", rule="declared", column="age"),
     instead("a year on for everybody", "o.age + 1 AS age", "bool_and(r.age = o.age + 1)", column="age"),
@@ -424,6 +435,21 @@ UNSAFE: tuple[Case, ...] = (
         "a category as a number in a new column", "customers",
         f"SELECT m.*, {CODE} AS code FROM masked_disease m JOIN customers o USING (id)",
         ("disease",), "p={'disease': 0.4}", rule="tells", column="code", tells="count(DISTINCT (o.disease, r.code)) = 5 AND count(DISTINCT r.code) = 5",
+    ),
+    Case(
+        "a masked category that carries another one", "customers",
+        f"SELECT m.* REPLACE ({CARRIED} AS segment) FROM masked_disease m JOIN customers o USING (id)", ("disease", "segment"),
+        "p={'disease': 0.4}", rule="tells", column="segment", tells="count(DISTINCT (o.disease, r.segment)) = 5",
+    ),
+    Case(
+        "a masked category that is a fifth of income", "customers",
+        "SELECT m.* EXCLUDE (debt) REPLACE ('s' || ntile(5) OVER (ORDER BY o.income) AS segment) FROM masked m JOIN customers o USING (id)", ("income", "segment"),
+        rule="tells", column="segment", tells="corr(right(r.segment, 1)::INTEGER, o.income) > 0.85",
+    ),
+    Case(
+        "masked income whose decimal is a category", "customers",
+        f"SELECT m.* EXCLUDE (debt) REPLACE (floor(m.income) + {CODE} / 10 AS income), d.disease FROM masked m JOIN customers o USING (id) JOIN masked_disease d USING (id)",
+        ("income", "disease"), "p={'disease': 0.4}", rule="tells", column="income", tells="count(DISTINCT (o.disease, round(10 * (r.income - floor(r.income))))) = 5",
     ),
     # A row that stands apart
     Case(
@@ -471,6 +497,7 @@ SAFE: tuple[Case, ...] = (
     Case("rank_swap of any reach on customers", "customers", by("rank_swap_mask", "customers", "reach=100, "), CONF),
     Case("pram with its design declared", "customers", "SELECT id, age, region, segment, disease FROM pram_mask('customers', conf=['disease'], p=0.4, key='id', seed=1)", ("disease",), "p={'disease': 0.4}"),
     Case("generalize of age and zip", "people", "FROM generalize_mask('(SELECT id, age, zip FROM people)', qi=['age', 'zip'], k=50)", ("age", "zip")),
+    Case("rr of two categories", "customers", "SELECT id, age, region, segment, disease FROM rr_mask('customers', p={'disease': 0.4, 'segment': 0.4}, key='id', seed=1)", ("disease", "segment"), "p={'disease': 0.4, 'segment': 0.4}"),
     Case("egadp and rr together", "customers", "SELECT m.* EXCLUDE (debt), d.disease FROM masked m JOIN masked_disease d USING (id)", ("income", "disease"), "p={'disease': 0.4}"),
     Case("anatomy of disease", "customers", "FROM anatomy_mask('customers', qi=['age', 'region'], sensitive='disease', l=3, keep=['id'], key='id', seed=1)", ("disease",)),
     # Identifiers that a secret replaces, and columns that are coarse or moved one by one

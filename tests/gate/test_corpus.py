@@ -15,7 +15,6 @@ pytestmark = [pytest.mark.core, pytest.mark.long]
 # Unsafe releases that pass, and why nothing is done about them.
 STILL_PASSES: dict[str, str] = {
     "one noise for each two rows": "the noise is as large as it should be: only who knows which rows share it takes it off",
-    "incomes moved to the next key": "a permutation like any other, to who does not guess the shift",
 }
 # Unsafe for a column that is not masked.
 BESIDE = tuple(case for case in UNSAFE if case.column and case.column not in (*case.conf, case.key))
@@ -25,9 +24,12 @@ DECLARABLE = tuple(case for case in BESIDE if not case.more.startswith(("keep=",
 PASSES_IF_DECLARED: dict[str, str] = {
     "birth dates to the day": "keep answers for a date that an intruder may know; k asks of it with others, by qi",
     "insurance numbers": "whole numbers that somebody declared are taken for figures, as a person's weight is one",
+    "insurance numbers as DOUBLE": "the same",
     "account numbers in a sequence": "the same",
     "a changed column nobody declared": "that is all that was wrong with it",
 }
+# Declaring a column takes rules away and adds none: what is refused then need not be asked about twice.
+ASKED_ONCE = tuple(case for case in UNSAFE if case not in DECLARABLE or case.name in PASSES_IF_DECLARED)
 # Rules of masked columns, which are those of a safe release there, say nothing of another column, and take their time.
 NOT_OF_MASKED = "limits={" + ", ".join(f"'{rule}': NULL" for rule in DEFAULTS) + "}"
 
@@ -75,12 +77,12 @@ def _of_its_column(case: Case, *more: str) -> Case:
 
 
 def test_the_corpus_is_large_and_its_names_are_unique() -> None:
-    assert (len(UNSAFE), len(SAFE), len(DECLARABLE)) == (101, 67, 38)  # as examples/gate.md says
+    assert (len(UNSAFE), len(SAFE), len(DECLARABLE)) == (109, 68, 40)  # as examples/gate.md says
     given = [case.given for case in (*UNSAFE, *SAFE)]
     assert len(set(given)) == len(given)
     unsafe = {case.name for case in UNSAFE}
     assert set(STILL_PASSES) <= unsafe
-    assert len(STILL_PASSES) <= 2
+    assert len(STILL_PASSES) <= 1
     assert set(PASSES_IF_DECLARED) <= {case.name for case in DECLARABLE}
 
 
@@ -111,7 +113,7 @@ def test_a_safe_release_is_masked(con: duckdb.DuckDBPyConnection, case: Case) ->
         assert kept < max(chance, 0.4 if "p=" in case.more else 0) + 0.05
 
 
-@_each(UNSAFE)
+@_each(ASKED_ONCE)
 def test_an_unsafe_release_is_refused_for_what_it_tells(con: duckdb.DuckDBPyConnection, case: Case) -> None:
     failed = _failed(con, _of_its_column(case) if case in BESIDE else case)
     if case.name in STILL_PASSES:
