@@ -12,7 +12,8 @@ import pytest
 from ppduck import progress
 from ppduck.attacks.release_attack import ATTACKS
 from ppduck.call.registry import function_named
-from tests.attacks.conftest import NORMAL, ROWS, Attack
+from tests.attacks.conftest import ROWS, Attack
+from tests.attacks.simulated_gain import held
 from tests.laws import steady
 
 pytestmark = pytest.mark.core
@@ -61,6 +62,7 @@ def test_a_permutation_is_at_chance(people: duckdb.DuckDBPyConnection, attack: A
 
 
 def test_less_noise_gives_more_away(people: duckdb.DuckDBPyConnection, attack: Attack) -> None:
+    people.execute("DELETE FROM t WHERE id >= 1200")
     found = []
     for level in (1.0, 0.1, 0.001):
         people.execute(
@@ -77,23 +79,8 @@ def test_less_noise_gives_more_away(people: duckdb.DuckDBPyConnection, attack: A
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::ppduck.errors.PpduckWarning")
 def test_egadp_lets_nothing_be_inferred(people: duckdb.DuckDBPyConnection) -> None:
-    """0 lies within the range of gain in 95 of 100 simulations, each of other people and with other noise."""
-    held, size = 0, 200
-    for i in range(100):
-        people.execute(
-            f"CREATE OR REPLACE TABLE t AS SELECT i AS id, {NORMAL.format('a')} AS age, CAST(hash(i, 's') % 3 AS VARCHAR) AS "
-            f"segment, age + {NORMAL.format('x')} AS income FROM range({i * size}, {(i + 1) * size}) r(i)"
-        )
-        people.execute(
-            "CREATE OR REPLACE TABLE r AS FROM "
-            f"egadp_mask('t', conf=['income'], nonconf=['age','segment'], key='id', seed={i})"
-        )
-        [(lower, upper)] = people.execute(
-            "SELECT lower, upper FROM release_attack('t', 'r', conf=['income'], known=['age','segment'], key='id', "
-            "attacks=['inference'])"
-        ).fetchall()
-        held += lower <= 0 <= upper
-    assert held >= 95
+    """In 19 of 20 simulations; ``python -m tests.attacks.simulated_gain`` draws 100."""
+    assert held(people, range(20)) >= 19
 
 
 @pytest.mark.parametrize("p", [0.5, 0.8])
@@ -153,6 +140,7 @@ def test_one_thread_two_threads_and_another_order_give_the_same(
 
 
 def test_no_answer_quotes_a_value(people: duckdb.DuckDBPyConnection, attack: Attack) -> None:
+    people.execute("DELETE FROM t WHERE id >= 600")
     people.execute("UPDATE t SET segment = 'sesame' WHERE segment = 'a'")
     told = str(attack("t", "", CONTROL, conf="['segment']"))
     assert "sesame" not in told
