@@ -25,8 +25,9 @@ from ppduck.values import Array
 # Rows of which every pair is weighed; of more, so many are drawn.
 MOST_PROBABILISTIC, PROBABILISTIC_BLOCK = 5_000, 2_000
 FEWEST = 20  # people
-# Rows that are matched one to one: by default, and where so many people are asked for; of more, so many are drawn.
-BLOCK, MOST_ASSIGNED = 2_000, 20_000
+# Rows that are matched one to one, all of them by default and where so many people are asked for; of more, so many
+# are drawn, or as many as people are asked for.
+MOST_MATCHED, MOST_ASSIGNED, BLOCK = 5_000, 20_000, 2_000
 NO_CONTROL = "not asked: it takes control := people who are not in the release"
 NO_KNOWN = "not asked: it takes known columns, which neither conf nor key are"
 
@@ -171,7 +172,8 @@ def _by_probability(made: Search, space: Space, size: int) -> Array:
 
 def _assignment(made: Search, n: int) -> dict[str, Any]:
     """People and records matched one to one; of very many, those of a block that is drawn."""
-    size = min(n, max(BLOCK, min(made.spec.sample, MOST_ASSIGNED)), len(made.x))
+    fewest = MOST_MATCHED if n <= MOST_MATCHED else BLOCK
+    size = min(n, max(fewest, min(made.spec.sample, MOST_ASSIGNED)), len(made.x))
     x, y = made.x[:size], made.y[:size]
     mine = assigned(made.all, x, y)
     known: Array | float = 1 / size

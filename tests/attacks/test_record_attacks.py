@@ -51,6 +51,7 @@ def test_of_too_many_pairs_a_block_is_drawn_and_told(
 ) -> None:
     monkeypatch.setattr(_record_attacks, "MOST_PROBABILISTIC", ROWS - 1)
     monkeypatch.setattr(_record_attacks, "PROBABILISTIC_BLOCK", 400)
+    monkeypatch.setattr(_record_attacks, "MOST_MATCHED", ROWS - 1)
     monkeypatch.setattr(_record_attacks, "BLOCK", 500)
     found = linked(attack, "r", ", sample=200")
     for method, size in (("fellegi_sunter", 400), ("assignment", 500)):
@@ -58,6 +59,12 @@ def test_of_too_many_pairs_a_block_is_drawn_and_told(
         assert found[method]["success"] > found[method]["baseline"]
         assert f"{size} of 3,000" in found[method]["says"]
         assert "so that all would give a smaller share" in found[method]["says"]
+
+
+def test_all_rows_are_matched_up_to_some_thousands(noisy: duckdb.DuckDBPyConnection, attack: Attack) -> None:
+    found = linked(attack, "r", ", sample=200")["assignment"]
+    assert found["rows"] == ROWS
+    assert "so that all" not in found["says"]
 
 
 def test_columns_that_tell_nothing_do_not_mislead(

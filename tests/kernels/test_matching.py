@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -33,6 +34,30 @@ def test_it_costs_the_least(monkeypatch: pytest.MonkeyPatch, few: int, columns: 
     rows, columns_ = linear_sum_assignment(costs)
     assert sorted(given) == list(range(200))
     assert costs[rows, given].sum() == pytest.approx(costs[rows, columns_].sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "change", [np.copy, lambda y: 1e3 * y, lambda y: y * [1, 0, 1e-5], lambda y: y[:, [0, 0, 1]], np.abs]
+)
+def test_points_that_spread_alike_have_the_same_best_matching(change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Also where a column is constant, is another one, or is far away."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(150, 3)) @ rng.normal(size=(3, 3)) + 7
+    y = change(x + 2 * rng.normal(size=(150, 3)))
+    for one, other in ((x, y), (y, x)):
+        costs = ((one[:, None] - other) ** 2).sum(axis=2)
+        moved, there = matching.spread_alike(one, other)
+        alike = ((moved[:, None] - there) ** 2).sum(axis=2)
+        rows, best = linear_sum_assignment(costs)
+        found = linear_sum_assignment(alike)[1]
+        assert costs[rows, found].sum() == pytest.approx(costs[rows, best].sum(), rel=1e-9)
+
+
+def test_both_sides_then_spread_alike() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(4_000, 2)) @ np.array([[2.0, 1.0], [0.0, 0.3]])
+    moved, there = matching.spread_alike(x, 9 * rng.normal(size=(4_000, 2)))
+    assert np.cov(moved.T) == pytest.approx(np.cov(there.T), rel=1e-6)
 
 
 def test_an_interrupt_ends_what_takes_long() -> None:
