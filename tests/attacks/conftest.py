@@ -32,7 +32,7 @@ def people(con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> d
     )
     con.execute(f"CREATE OR REPLACE TABLE t AS FROM everybody WHERE id < {ROWS}")
     con.execute(f"CREATE OR REPLACE TABLE others AS FROM everybody WHERE id >= {ROWS}")
-    for size in ("MOST_PROBABILISTIC", "PROBABILISTIC_BLOCK"):
+    for size in ("MOST_PROBABILISTIC", "PROBABILISTIC_BLOCK", "MOST_MATCHED"):
         monkeypatch.setattr(_record_attacks, size, 0)  # which takes seconds
     return con
 
