@@ -1,7 +1,7 @@
 """One contract for both engines: what DuckDB releases of some rows, Spark releases of the same rows in partitions.
 
 Run as a program with an address of a session, ``connect`` or ``local-cluster[2,1,1024]``, it keeps a part of the
-contract there that takes every way through Spark, and with ``--all`` the whole.
+contract there that takes every way through Spark, and with ``all`` behind it the whole.
 """
 
 from __future__ import annotations
@@ -261,4 +261,4 @@ def main(address: str, every: bool) -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main(sys.argv[1], "--all" in sys.argv)
+    main(sys.argv[1], "all" in sys.argv[2:])
