@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ppduck.call.registry import Function, Kind
 from ppduck.errors import PpduckError
 from ppduck.secret import given_secret
-from ppduck.spark import _calls, _compared, _counted, _masking, _versions
+from ppduck.spark import _calls, _compared, _counted, _masking, _recorded, _versions
 from ppduck.spark._driver import Driver
-from ppduck.spark._publish import publish, refuse_name
+from ppduck.spark._publish import publish, refuse_target
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,16 +87,16 @@ def release(
     Parameters
     ----------
     to:
-        The name of the table to make or to replace, such as 'lake.release'.
+        The name of the table to make, such as 'lake.release'; only a release of ppduck's is replaced.
     spark, function, table, secret, arguments:
         As for ``mask``.
     """
-    refuse_name(to)
+    refuse_target(spark, to)
     with Driver(_secret(secret)) as driver:
         text, frame = _text(function, table, arguments), _frame(spark, table, secret)
         own, texts = driver.read(text)
         made, engine = _masking.released(own, texts, driver, frame)
-        return publish(spark, made, engine, to, text)
+        return publish(spark, made, engine, to, _text(function, table, _recorded.told(arguments)))
 
 
 def _answer(spark: SparkSession, text: str, secret: str | bytes | None) -> DataFrame:
@@ -123,9 +123,15 @@ def _computed(
         return _compared.answered(function, texts, driver, frame)
     known = ", ".join(sorted([*_counted.COUNTED, _compared.NAME]))
     raise PpduckError(
-        f"{function.name} cannot run on Spark; bring a sample of the table, or the release, into DuckDB and ask there. "
-        f"On Spark run all linear masks, shuffle_mask, cgadp_mask, rr_mask, pram_mask, and: {known}."
+        f"{function.name} cannot run on Spark; {_instead(function)} On Spark run all linear masks, shuffle_mask, "
+        f"cgadp_mask, rr_mask, pram_mask, pseudonym_mask, release_table, and: {known}."
     )
+
+
+def _instead(function: Function) -> str:
+    if function.kind is Kind.HELP:
+        return "ask DuckDB (ppduck.connect()), which knows all functions."
+    return "bring a sample of the table, or the release, into DuckDB and ask there."
 
 
 def _frame(

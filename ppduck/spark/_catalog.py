@@ -19,7 +19,12 @@ from ppduck.spark._engine import Input, SparkEngine, spelt
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
+_CARRIED = {
+    "boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "string", "char", "varchar", "binary",
+    "date", "time", "timestamp", "timestamp_ntz", "void", "array", "map", "struct",
+}  # fmt: skip
 _HEAD, _FOUND = "_pp_head_rows", "_pp_found"
 
 
@@ -45,6 +50,7 @@ class SparkCatalog(Catalog):
             text = sql.render(sql.name(name))
             faults = Faults(function, label)
             frame = self._frame(faults, label)
+            _refuse_types(faults, frame)
             table = Input(name, label, frame, schema_of(frame))
             _refuse_names(faults, table.schema.names)
             self.driver.keep(name, table.schema.empty_table())
@@ -143,6 +149,25 @@ def schema_of(frame: DataFrame) -> pa.Schema:
     found = frame.limit(0).toArrow().schema
     # what is never NULL in Spark may be so in what is made of it
     return pa.schema([each.with_nullable(True) for each in found])
+
+
+def _refuse_types(faults: Faults, frame: DataFrame) -> None:
+    """Only types that Spark, Arrow and DuckDB carry alike, at any depth, come out as they went in."""
+    for column in frame.schema:
+        for name in sorted(_types_in(column.dataType) - _CARRIED):
+            faults.add(
+                f"column {quoted(column.name)} holds {name}, which does not come unchanged through Arrow and DuckDB; "
+                "cast it in a SELECT, or leave it out."
+            )
+    faults.raise_if_any()
+
+
+def _types_in(type_: DataType) -> set[str]:
+    inside = getattr(type_, "fields", None) or [
+        getattr(type_, part, None) for part in ("elementType", "keyType", "valueType")
+    ]
+    inner = (getattr(each, "dataType", each) for each in inside)
+    return {type_.typeName()}.union(*(_types_in(each) for each in inner if each is not None))
 
 
 def _refuse_names(faults: Faults, names: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from ppduck.call.registry import Function, function_named, functions, udfs
 from ppduck.call.udf import Udf
 from ppduck.catalogue import hash_function
-from ppduck.errors import PpduckError, quoted
+from ppduck.errors import PpduckError, near_miss, quoted
 from ppduck.extension.cursor import PlanningCursor
 from ppduck.extension.planner import Planner
 from ppduck.kernels.noise import KeyedNoise
@@ -61,14 +61,18 @@ class Driver:
 
     def read(self, call: str) -> tuple[Function, list[str | None]]:
         """The function and the texts of its arguments, of a call as it stands in SQL."""
+        name, names = call.partition("(")[0].strip(), [function.name for function in functions()]
+        if name.casefold() not in names:
+            raise PpduckError(
+                f"ppduck.spark: {name!r} is none of ppduck's functions.{near_miss(name, names)} "
+                f"There are {', '.join(names)}."
+            )
         self._planner.asked = None
         try:
             self.con.execute(f"FROM {call}").fetchall()
         except duckdb.Error as error:
             raise PpduckError(f"ppduck.spark: {str(error).splitlines()[0]}") from None
-        if self._planner.asked is None:
-            names = ", ".join(function.name for function in functions())
-            raise PpduckError(f"ppduck.spark: {call!r} calls none of ppduck's functions: {names}.")
+        assert self._planner.asked is not None
         return self._planner.asked
 
     def written(self, tree: sql.Expr) -> str:

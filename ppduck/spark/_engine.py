@@ -10,6 +10,7 @@ import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import chain
 from operator import xor
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,7 @@ class SparkEngine:
         self._made: Callable[[DataFrame], DataFrame] = lambda frame: frame
         self._mapped: DataFrame | None = None
         self.kept: list[DataFrame] = []  # what Spark keeps for the release, until it is written
+        self.rows = 0  # of a release of what is kept
 
     def collect_partials(self, query: sql.Expr, small: Small) -> Sequence[pa.Table]:
         found = self._hashed().mapInArrow(shipped(self._job(query, small)), _PARTIAL).collect()
@@ -99,9 +101,7 @@ class SparkEngine:
         from pyspark.sql import Observation, functions
 
         if released is not self._mapped:  # which comes of rows that workers compared with the plan
-            released.write.saveAsTable(name)
-            for frame in self.kept:
-                frame.unpersist()
+            self._write_kept(released, name)
             return
         observed, frame = Observation(), self._hashed()
         rows = functions.count(functions.lit(1)).alias(ROWS)
@@ -110,11 +110,25 @@ class SparkEngine:
         if self.seen is not None and observed.get != _whole(self.seen):
             raise self._changed()
 
+    def _write_kept(self, released: DataFrame, name: str) -> None:
+        """What no longer is one partition of the table for one of the release: its rows are as many as were planned."""
+        from pyspark.sql import Observation, functions
+
+        observed = Observation()
+        try:
+            rows = functions.count(functions.lit(1)).alias(ROWS)
+            released.observe(observed, rows).write.saveAsTable(name)
+        finally:
+            for frame in self.kept:
+                frame.unpersist()
+        if observed.get[ROWS] != self.rows:
+            raise self._changed()
+
     def _hashed(self) -> DataFrame:
         """The table with a hash of each row, as its last column."""
         from pyspark.sql import functions
 
-        hashed = functions.xxhash64(*map(_hashable, self.table.schema))
+        hashed = functions.xxhash64(*chain.from_iterable(map(_hashable, self.table.schema)))
         return self.table.frame.select("*", hashed.alias(_HASH))
 
     def _agree(self, seen: list[Seen]) -> None:
@@ -163,17 +177,21 @@ def _but_for_null(field: pa.Field) -> str:
     return str(field.type).replace(" not null", "")
 
 
-def _hashable(field: pa.Field) -> Column:
-    """A column of which Spark has a hash; it has none of a map."""
+_IN_FULL = {  # what to_json would else leave out
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
+def _hashable(field: pa.Field) -> list[Column]:
+    """What Spark's hash tells a column's values by. It passes over NULLs, in lists too, and has none of a map."""
     from pyspark.sql import functions
 
     column = functions.col(spelt(field.name))
-    return functions.to_json(functions.struct(column)) if _has_map(field.type) else column
-
-
-def _has_map(type_: pa.DataType) -> bool:
-    inside = [type_.field(i).type for i in range(type_.num_fields)]
-    return pa.types.is_map(type_) or any(map(_has_map, inside))
+    nested = pa.types.is_nested(field.type)
+    of = functions.to_json(functions.struct(column), _IN_FULL) if nested else column
+    return [of, functions.isnull(column)]
 
 
 def _whole(seen: Sequence[Seen]) -> dict[str, int]:

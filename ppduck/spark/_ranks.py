@@ -51,7 +51,7 @@ class ByRanks:
         self.run.stage(source(self.masking))
         for stage in self.scores.looked():
             self.run.stage(stage)
-        self.rows = sum(self.run.small[LOOK].column(ALL_ROWS).to_pylist())
+        self.rows = self.base.rows = sum(self.run.small[LOOK].column(ALL_ROWS).to_pylist())
         self.ranges = max(1, -(-self.rows // ROWS_OF_A_RANGE))
         scored = self._scored()
         values = [self._values(scored[self.scores.own.p + j], j) for j in range(self.masking.q)]

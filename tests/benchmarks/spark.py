@@ -26,6 +26,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "rr_mask": {"p": {"segment": 0.8}},
     "shuffle_mask": {"conf": ["x1", "x2", "x3"], "nonconf": ["s1", "s2", "s3"]},
 }
+# As a session is that is made for long work, and not for tests.
+USUAL = {"spark.driver.extraJavaOptions": "-server", "spark.speculation": "false"}
 _PAUSE = 0.2
 
 
@@ -46,7 +48,7 @@ def measured(rows: int, names: list[str]) -> dict[str, float]:
     with TemporaryDirectory() as folder:
         source, target = Path(folder) / "source", Path(folder) / "target"
         _write(rows, source)
-        at_work = session("local[2]", Path(folder) / "warehouse")
+        at_work = session("local[2]", Path(folder) / "warehouse", USUAL)
         at_work.conf.set("spark.sql.files.openCostInBytes", str(4 << 20))
         table = at_work.read.parquet(str(source))
 

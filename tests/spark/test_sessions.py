@@ -16,6 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize("address", ["connect", "local-cluster[2,1,1024]"])
 def test_the_contract_is_kept(address: str) -> None:
     asked = [sys.executable, "-m", "tests.spark.contract", address]
-    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-8000:]
     assert f"the contract is kept on {address}" in done.stdout
