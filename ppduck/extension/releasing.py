@@ -31,6 +31,7 @@ from ppduck.values import folded
 
 NAME = "ppduck.release"
 FILE = ".parquet"
+Explained = tuple[str | None, str, str]  # column, role, note
 
 
 @frozen
@@ -97,13 +98,14 @@ def release(
         )
     if in_transaction(raw):
         raise PpduckError(f"{NAME}: the connection is in a transaction; commit it first.")
-    read, told = policy_of(policy)
-    source = _source(read, table)
+    read, source, told, explained = _asked(raw, policy, table)
     target = _Target.of(os.fspath(to))
     _refuse_to_replace(raw, target)
     after = _newest_batch(raw, read, target)
+    layout = gate.Layout.of(read, [name for name, *_ in explained if name is not None])
+    gate.arguments(NAME, layout)  # which refuses what nobody can judge, before anything is made
     with _staged(raw, source, told, after) as stage:
-        return _judged_and_written(raw, read, source, told, target, stage)
+        return _judged_and_written(raw, layout, source, told, target, stage)
 
 
 def _newest_batch(con: duckdb.DuckDBPyConnection, policy: Policy, target: _Target) -> str | None:
@@ -166,20 +168,37 @@ def _exists(con: duckdb.DuckDBPyConnection, table: str) -> bool:
 
 def explanation(
     con: Any, policy: str | os.PathLike[str] | Mapping[str, Any], table: str | None = None
-) -> list[tuple[str | None, str, str]]:
+) -> list[Explained]:
     """What a policy does with every column, and what its masks promise: (column, role, note); no row is read."""
-    read, told = policy_of(policy)
-    source = _source(read, table)
-    return list(con.execute(f"FROM {_explaining(source, told)}").fetchall())
+    return _asked(con, policy, table)[-1]
 
 
-def _source(policy: Policy, table: str | None) -> str:
-    source = table or policy.source
-    if source is None:
+def _asked(
+    con: duckdb.DuckDBPyConnection,
+    policy: str | os.PathLike[str] | Mapping[str, Any],
+    table: str | None,
+) -> tuple[Policy, str, str, list[Explained]]:
+    """A policy, the table that is to be released by it, the policy as SQL is told of it, and what it will do.
+
+    All that is wrong with it is said here, before a row is read.
+    """
+    found, told = _document(policy)
+    says = found.value.get("from") if isinstance(found.value, dict) else None
+    source = table or (says.value if says is not None else None)
+    if not isinstance(source, str) or not source:
+        reading.read(NAME, None, found)
         raise PpduckError(
             f"{NAME}: the policy does not say from which table; give from: …, or table."
         )
-    return source
+    try:
+        rows = con.execute(f"FROM {_explaining(source, told)}").fetchall()
+    except duckdb.InvalidInputException as error:
+        _, ours, said = str(error).partition("PpduckError: ")
+        if not ours:
+            raise
+        said = said.partition("\n\n")[0].strip().removeprefix(release_table.NAME)
+        raise PpduckError(f"{NAME}{said}") from None
+    return reading.read(NAME, source, found), source, told, rows
 
 
 def _explaining(source: str, told: str) -> str:
@@ -187,12 +206,12 @@ def _explaining(source: str, told: str) -> str:
     return f"temp.main.mask_explain({given})"
 
 
-def policy_of(policy: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Policy, str]:
-    """A policy, and the YAML that SQL is told of it."""
+def _document(
+    policy: str | os.PathLike[str] | Mapping[str, Any],
+) -> tuple[document.Node, str]:
+    """A policy as it was written, and the YAML that SQL is told of it."""
     if isinstance(policy, Mapping):
-        return reading.read(NAME, None, document.of_python(policy)), json.dumps(
-            policy, default=str
-        ) + "\n"
+        return document.of_python(policy), json.dumps(policy, default=str) + "\n"
     path = Path(os.fspath(policy))
     try:
         text = path.read_text(encoding="utf-8")
@@ -200,10 +219,9 @@ def policy_of(policy: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Polic
         why = getattr(error, "strerror", None) or "it is no UTF-8 text"
         raise PpduckError(f"{NAME}: cannot read the policy {str(path)!r}: {why}.") from None
     try:
-        found = document.of_yaml(text)
+        return document.of_yaml(text), text + "\n"
     except document.UnreadableError as error:
         raise PpduckError(f"{NAME}: the policy {str(path)!r} {error}.") from None
-    return reading.read(NAME, None, found), text + "\n"
 
 
 def _call(function: str, source: str, told: Any, **more: Any) -> str:
@@ -233,23 +251,21 @@ def _staged(
 
 def _judged_and_written(
     con: duckdb.DuckDBPyConnection,
-    policy: Policy,
+    layout: gate.Layout,
     source: str,
     told: Any,
     target: _Target,
     stage: str,
 ) -> Released:
+    policy = layout.policy
     asked = _call(release_manifest.NAME, source, told)
     rows = con.execute(f"SELECT role, note FROM {asked} WHERE role = 'manifest'").fetchall()
     carried: dict[str, Any] = json.loads(rows[0][1])
-    explained = f"SELECT column_name FROM {_explaining(source, told)} WHERE column_name IS NOT NULL"
-    names = con.execute(explained).fetchall()
-    layout = gate.Layout.of(policy, [name for (name,) in names])
     [(count,)] = con.execute(f"SELECT count(*) FROM {stage}").fetchall()
     if policy.batch is not None and count == 0:
         return Released(target.shown, 0, tuple(layout.released), {}, carried)
     original = source if policy.batch is None else _same_rows(source, stage, layout.key)
-    verdict = release_verdict(con, original, stage, **gate.arguments(NAME, layout))
+    verdict = release_verdict(con, original, stage, **gate.arguments(NAME, layout, carried))
     if not verdict["passed"]:
         raise ReleaseRefused(
             f"{NAME} on {quoted(source)}: {failures(verdict, target.shown)}", verdict
@@ -266,10 +282,14 @@ def _judged_and_written(
 
 def _same_rows(source: str, stage: str, key: Sequence[str]) -> str:
     """The original rows of the batches that are released now, for the gate."""
-    parts = parts_of_name(source)
-    rows = source if source.startswith("(") else _name(*parts) if parts else literal(source)
     own = ", ".join(map(_name, key))
-    return f"(SELECT * FROM {rows} AS ppduck_all SEMI JOIN {stage} USING ({own}))"
+    return f"(SELECT * FROM {_rows(source)} AS ppduck_all SEMI JOIN {stage} USING ({own}))"
+
+
+def _rows(source: str) -> str:
+    """A table, a file or a SELECT as it stands behind FROM."""
+    parts = parts_of_name(source)
+    return source if source.startswith("(") else _name(*parts) if parts else literal(source)
 
 
 @frozen

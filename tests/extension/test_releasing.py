@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 import ppduck
@@ -65,6 +66,20 @@ def test_the_same_rows_as_in_sql(people: duckdb.DuckDBPyConnection) -> None:
     assert [x for _, x, _ in one] == pytest.approx([x for _, x, _ in other], rel=1e-11)
 
 
+def test_an_invariant_design_travels_as_its_matrix(people: duckdb.DuckDBPyConnection) -> None:
+    people.execute("UPDATE people SET g = 'b' WHERE id % 10 < 8")
+    invariant = {"randomize": {"p": 0.95, "levels": ["a", "b"], "invariant": True}}
+    made = ppduck.release(people, POLICY | {"columns": POLICY["columns"] | {"g": invariant}}, to="public")
+    own = next(each for each in made.manifest["columns"] if each["name"] == "g")
+    before = np.array([1 - 0.9, 0.9])
+    assert own["mask"] == "pram_mask"
+    assert np.array(own["matrix"]) @ before == pytest.approx(before, abs=1e-9)
+    agreement = next(each for each in made.verdict["rules"] if each["rule"] == "agreement")
+    assert agreement["passed"] is True
+    shares = people.execute("SELECT estimate FROM rr_reconstruct('public', ['g'])").fetchall()
+    assert [share for (share,) in shares] == pytest.approx(before.tolist(), abs=0.05)
+
+
 def test_estimates_need_no_p_from_a_file_or_a_table(people: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     for to in (f"{tmp_path}/public.parquet", "public"):
         ppduck.release(people, POLICY, to=to)
@@ -97,7 +112,7 @@ def test_what_fails_the_gate_is_not_written(people: duckdb.DuckDBPyConnection, t
 def test_a_column_that_appears_in_the_source_stops_the_release(people: duckdb.DuckDBPyConnection) -> None:
     ppduck.release(people, POLICY, to="public")
     people.execute("ALTER TABLE people ADD COLUMN salary DOUBLE")
-    with pytest.raises(duckdb.Error, match=r'of the table column "salary" is not named: say under columns'):
+    with pytest.raises(ppduck.PpduckError, match=r'of the table column "salary" is not named: say under columns'):
         ppduck.release(people, POLICY, to="public")
     assert people.execute("SELECT count(*) FROM public").fetchall() == [(2000,)]
 
