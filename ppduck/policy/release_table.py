@@ -132,6 +132,12 @@ FUNCTION = register(
                 "release does before it writes",
             ),
             Loss(
+                LossKind.OTHER_KNOWLEDGE,
+                "protection from one who knows in which order the table is: rows stay in it, so that their places tell "
+                "whose they are, as in a list sorted by the key; ppduck release orders them anew, in SQL do so by "
+                "ORDER BY hash(COLUMNS(*))",
+            ),
+            Loss(
                 LossKind.RELATIONS,
                 "relations between numbers and categories that are randomized: the numbers go with the true "
                 "categories, so that means by a published category need rr_query",

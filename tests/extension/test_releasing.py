@@ -66,6 +66,22 @@ def test_the_same_rows_as_in_sql(people: duckdb.DuckDBPyConnection) -> None:
     assert [x for _, x, _ in one] == pytest.approx([x for _, x, _ in other], rel=1e-11)
 
 
+@pytest.mark.parametrize("to", ["public", "public.parquet"])
+def test_the_order_of_rows_tells_nothing(people: duckdb.DuckDBPyConnection, tmp_path: Path, to: str) -> None:
+    """In the table's order the i-th token would be that of the i-th person."""
+    place = f"{tmp_path}/{to}" if to.endswith(".parquet") else to
+    ppduck.release(people, POLICY, to=place)
+    tokens = people.execute(f"SELECT id FROM '{place}'").fetchall()
+    people.execute("CREATE OR REPLACE TABLE people AS FROM people ORDER BY hash(id)")
+    ppduck.release(people, POLICY, to=place)
+    assert people.execute(f"SELECT id FROM '{place}'").fetchall() == tokens
+    text = json.dumps(POLICY).replace("'", "''") + "\n"
+    people.execute(f"CREATE TABLE staged AS FROM release_table('people', policy='{text}', staged=true)")
+    place_of = {token: i for i, token in people.execute("SELECT id, released_id FROM staged").fetchall()}
+    found = np.array([place_of[token] for (token,) in tokens])
+    assert abs(np.corrcoef(found, np.arange(len(found)))[0, 1]) < 0.05
+
+
 def test_an_invariant_design_travels_as_its_matrix(people: duckdb.DuckDBPyConnection) -> None:
     people.execute("UPDATE people SET g = 'b' WHERE id % 10 < 8")
     invariant = {"randomize": {"p": 0.95, "levels": ["a", "b"], "invariant": True}}
