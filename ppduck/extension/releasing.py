@@ -271,12 +271,12 @@ def _judged_and_written(
             f"{NAME} on {quoted(source)}: {failures(verdict, target.shown)}", verdict
         )
     asked_rules = [rule for rule in verdict["rules"] if rule["passed"] is not None]
-    carried |= {"rows": count, "gate": {"passed": True, "rules": len(asked_rules)}}
+    adds = policy.batch is not None and _exists(con, target.name)
+    whole = count + _rows_in(con, target.name) if adds else count
+    carried |= {"rows": whole, "gate": {"passed": True, "rules": len(asked_rules)}}
     own = [sql.named(sql.column(layout.staged_as(name)), name) for name in layout.released]
     rows_of = f"{sql.render(sql.query(own, sql.source(stage)))} ORDER BY {_places(layout)}"
-    target.write(
-        con, rows_of, json.dumps(carried, ensure_ascii=False), adds=policy.batch is not None
-    )
+    target.write(con, rows_of, json.dumps(carried, ensure_ascii=False), adds=adds)
     return Released(target.shown, count, tuple(layout.released), verdict, carried)
 
 
@@ -290,6 +290,11 @@ def _places(layout: gate.Layout) -> str:
     steady = [name for name in layout.released if name not in drawn]
     staged = [[_name(layout.staged_as(name)) for name in each] for each in (steady, drawn) if each]
     return ", ".join(f"system.main.hash({', '.join(each)})" for each in staged)
+
+
+def _rows_in(con: duckdb.DuckDBPyConnection, table: str) -> int:
+    [(found,)] = con.execute(f"SELECT count(*) FROM {table}").fetchall()
+    return int(found)
 
 
 def _same_rows(source: str, stage: str, key: Sequence[str]) -> str:
@@ -336,8 +341,9 @@ class _Target:
         try:
             if self.file is not None:
                 self._to_file(con, self.file, rows, carried)
-            elif adds and _exists(con, self.name):
-                con.execute(f"INSERT INTO {self.name} BY NAME {rows}")
+            elif adds:
+                added = f"INSERT INTO {self.name} BY NAME {rows}"
+                _at_once(con, added, _commented(self.name, carried))
             else:
                 self._to_table(con, rows, carried)
         except (duckdb.Error, OSError) as error:
@@ -363,18 +369,31 @@ class _Target:
     def _to_table(self, con: duckdb.DuckDBPyConnection, rows: str, carried: str) -> None:
         *place, own = self.table
         aside = f"{own}_ppduck_{secrets.token_hex(4)}"
-        con.execute("BEGIN")
-        try:
-            at = _name(*place, aside)
-            con.execute(f"CREATE TABLE {at} AS {rows}")
-            con.execute(f"COMMENT ON TABLE {at} IS {sql.render(sql.text(carried))}")
-            con.execute(f"DROP TABLE IF EXISTS {self.name}")
-            con.execute(f"ALTER TABLE {at} RENAME TO {_name(own)}")
-            con.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(duckdb.Error):
-                con.execute("ROLLBACK")
-            raise
+        at = _name(*place, aside)
+        _at_once(
+            con,
+            f"CREATE TABLE {at} AS {rows}",
+            _commented(at, carried),
+            f"DROP TABLE IF EXISTS {self.name}",
+            f"ALTER TABLE {at} RENAME TO {_name(own)}",
+        )
+
+
+def _at_once(con: duckdb.DuckDBPyConnection, *statements: str) -> None:
+    """All of them, or none."""
+    con.execute("BEGIN")
+    try:
+        for each in statements:
+            con.execute(each)
+        con.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(duckdb.Error):
+            con.execute("ROLLBACK")
+        raise
+
+
+def _commented(table: str, carried: str) -> str:
+    return f"COMMENT ON TABLE {table} IS {sql.render(sql.text(carried))}"
 
 
 def _name(*parts: str) -> str:

@@ -192,6 +192,20 @@ def test_batches_are_added_once_and_small_ones_wait(con: duckdb.DuckDBPyConnecti
     assert days == [("2026-01-01", 1500), ("2026-01-02", 400), ("2026-01-03", 1100)]
 
 
+def test_the_manifest_tells_of_all_batches(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    con.execute(f"CREATE TABLE people AS SELECT *, DATE '2026-01-01' AS day FROM ({PEOPLE.format(0, 1200)})")
+    con.execute(f"ATTACH '{tmp_path}/lake.db' AS lake")
+    for to in ("public", "lake.public"):
+        ppduck.release(con, BATCHED, to=to)
+    con.execute(f"INSERT INTO people SELECT *, DATE '2026-01-02' FROM ({PEOPLE.format(1200, 2300)})")
+    for to in ("public", "lake.public"):
+        made = ppduck.release(con, BATCHED, to=to)
+        assert (made.rows, made.manifest["rows"]) == (1100, 2300)
+        told = con.execute(f"SELECT note FROM release_manifest('{to}') WHERE role = 'rows'").fetchall()
+        assert told == [("2300",)]
+        assert con.execute(f"SELECT count(*) FROM {to}").fetchall() == [(2300,)]
+
+
 def test_a_table_takes_batches_of_its_own_policy_only(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     con.execute(f"CREATE TABLE people AS SELECT *, DATE '2026-01-01' AS day FROM ({PEOPLE.format(0, 1500)})")
     ppduck.release(con, BATCHED, to="public")
