@@ -8,6 +8,7 @@ neither masks nor a secret nor anything that makes noise, and all the rest.
 from __future__ import annotations
 
 from enum import Enum
+from pathlib import Path
 
 import duckdb
 
@@ -64,11 +65,12 @@ class Role(Enum):
 def refuse_readable_secret(con: duckdb.DuckDBPyConnection) -> None:
     """Refuses an analyst's connection whose SQL can read the secret of the process that it is in."""
     try:
-        told = con.execute(f"SELECT content FROM read_blob('{ENVIRONMENT}')").fetchall()
-    except duckdb.Error:  # no such file on this system, or files cannot be read
+        told = Path(ENVIRONMENT).read_bytes()
+    except OSError:  # no such file on this system
         return
+    [(reads_files,)] = con.execute("SELECT current_setting('enable_external_access')").fetchall()
     start = f"{SECRET_VARIABLE}=".encode()
-    if any(each.startswith(start) for (content,) in told for each in content.split(b"\0")):
+    if reads_files and any(each.startswith(start) for each in told.split(b"\0")):
         raise PpduckError(
             f"ppduck.load: this process was started with {SECRET_VARIABLE}, which SQL on an analyst's connection reads "
             f"from {ENVIRONMENT}. Start it without, or SET enable_external_access = false before ppduck.load."
