@@ -81,6 +81,9 @@ class Faults:
     def where(self) -> str:
         return f"{self.function} on {quoted(_short(self.table))}" if self.table else self.function
 
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
     def add(self, fault: str) -> None:
         self._found.append(fault)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ppduck.errors import Faults, listed, quoted
 from ppduck.frozen import frozen
-from ppduck.policy import document, planning, reading
+from ppduck.policy import document, names, reading
 from ppduck.policy.model import Policy, Treatment
 from ppduck.values import folded
 
@@ -45,7 +45,8 @@ class Release:
     def check_columns(self, source: str, columns: Sequence[str]) -> None:
         """Refuses columns of the source that nobody names, and names of columns that it does not have."""
         faults = Faults(f"{where(self.model)}, released from {quoted(source)}")
-        planning.check_names(faults, self.policy, columns)
+        own = self.policy
+        names.check_names(faults, own.places, own.named, own.qi or (), columns)
         faults.raise_if_any()
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from ppduck.dbt.policies import Release, where
 from ppduck.dbt.project import Project, name_of, release_of
@@ -16,12 +16,14 @@ from ppduck.dbt.statements import as_table, failed_rules, in_from, refuse_source
 from ppduck.errors import Faults, listed, quoted
 from ppduck.policy import gate, release_manifest, release_table
 from ppduck.policy.gate import Layout
+from ppduck.policy.model import Treatment
 from ppduck.query import tree as sql
 from ppduck.query.whole_names import theirs
 from ppduck.values import folded
 
 # What the test takes of a model that has a policy; what else it could be told, the policy says.
 _OF_THE_TEST = ("original", "limits")
+_NEAR = "1e-9"  # of the largest number of a column
 _RULE = "policy"  # that the model is what its policy makes
 
 
@@ -121,7 +123,8 @@ def _asked(
     own: Release, layout: Layout, source: str, limits: Mapping[str, Any], **more: Any
 ) -> tuple[tuple[str, str], dict[str, Any]]:
     """What the gate is asked: original and release, which has its key, and which part each column plays."""
-    given = {**gate.arguments(_test_of(own), layout), "limits": dict(limits) or None}
+    given = gate.arguments(_test_of(own), layout)
+    given["limits"] = {**given["limits"], **limits}
     made = _called(release_table.NAME, own, source, staged=True, **more)
     staged = f"({written(sql.query([exp.Star()], made))})"
     rows = source if own.policy.batch is None else _same_rows(source, staged, layout.key)
@@ -173,8 +176,16 @@ def _departures(
         return found
     tables = sql.source(in_from(masked)), _called(release_table.NAME, own, source)
     one, other = (sql.query([*map(sql.column, shared)], each) for each in tables)
-    differ = sql.union_all([_beyond(one, other), _beyond(other, one)])
-    count = sql.query([sql.named(sql.call("count_star"), "differing")], sql.derived(differ, "both"))
+    drawn = {folded(name) for name in own.policy.treated(Treatment.MASK)}
+    masked_too = [name for name in shared if folded(name) in drawn]
+    exact = [name for name in shared if folded(name) not in drawn]
+    counts = [_differing(*(_only(each, exact) for each in (one, other)))] if exact else []
+    counts += [_moved(one, other, exact, masked_too)] if masked_too else []
+    # Rows that are not there at all are told as such; numbers are compared where all rows are there.
+    first = sql.named(
+        sql.call("coalesce", *(_unless_0(each) for each in counts), sql.number(0)), "differing"
+    )
+    count = sql.query([first])
     why = (
         "rows that the model has and its policy does not make of the source as it is now, or the other way round: the "
         "gate judges what the policy makes; build the model again, and let its SQL be the call alone"
@@ -183,6 +194,57 @@ def _departures(
     rows = sql.derived(count, "counted")
     found.append(_failed(sql.null(), value, why, rows, value.copy() > sql.number(0)))
     return found
+
+
+def _only(rows: sql.Expr, names: Sequence[str]) -> sql.Expr:
+    return sql.query([*map(sql.column, names)], sql.derived(rows.copy(), "every"))
+
+
+def _unless_0(count: sql.Expr) -> sql.Expr:
+    return sql.call("nullif", sql.scalar(count), sql.number(0))
+
+
+def _differing(one: sql.Expr, other: sql.Expr) -> sql.Expr:
+    """How many rows of either the other has not."""
+    both = sql.union_all([_beyond(one, other), _beyond(other, one)])
+    return sql.query([sql.call("count_star")], sql.derived(both, "both"))
+
+
+def _moved(one: sql.Expr, other: sql.Expr, exact: Sequence[str], masked: Sequence[str]) -> sql.Expr:
+    """How many masked numbers, or their sums by row, are not as they were made, beyond the last digits of a double.
+
+    Sums of many rows come out with other last digits on other threads, and so do all masked numbers. So each side is
+    sorted, by what is exact and then by the number, and compared place by place.
+    """
+    own = [f"CAST({quoted(name)} AS DOUBLE)" for name in masked]
+    own += [" + ".join(own)] if len(own) > 1 else []
+    names = ", ".join(map(quoted, exact))
+    values = ", ".join(
+        [*map(quoted, exact), *(f"{each} AS _pp_v{i}" for i, each in enumerate(own))]
+    )
+    by = f"{names}, " if exact else ""
+    places = ", ".join(
+        f"_pp_v{i}, row_number() OVER (ORDER BY {by}_pp_v{i}) AS _pp_p{i}" for i in range(len(own))
+    )
+    every = ", ".join(f"{{'c': {i}, 'place': _pp_p{i}, 'v': _pp_v{i}}}" for i in range(len(own)))
+    side = (
+        f"(SELECT e.c AS c, e.place AS place, e.v AS v FROM (SELECT unnest([{every}]) AS e FROM (SELECT {places} FROM "
+        f"(SELECT {values} FROM _side) AS valued) AS placed) AS unnested)"
+    )
+    model, made = side.replace("_side", "_model"), side.replace("_side", "_made")
+    asked = f"""
+        SELECT count(*) FROM (
+            SELECT a.v AS one, b.v AS other,
+                   max(greatest(abs(a.v), abs(b.v))) OVER (PARTITION BY coalesce(a.c, b.c)) AS largest
+            FROM {model} AS a FULL JOIN {made} AS b ON a.c = b.c AND a.place = b.place
+        ) AS pairs
+        WHERE one IS DISTINCT FROM other AND NOT coalesce(abs(one - other) <= {_NEAR} * largest, FALSE)"""
+    tree = parse_one(asked, dialect="duckdb")
+    sides = {"_model": one, "_made": other}
+    for each in list(tree.find_all(exp.Table)):
+        if each.name in sides:
+            each.replace(sql.derived(sides[each.name].copy(), "every").first)
+    return tree
 
 
 def _beyond(one: sql.Expr, other: sql.Expr) -> sql.Expr:

@@ -19,7 +19,7 @@ from ppduck.catalogue.functions import sees_function
 from ppduck.errors import PpduckError
 from ppduck.extension import macros
 from ppduck.extension.planner import INSTANCE, Planner
-from ppduck.extension.role import asked
+from ppduck.extension.role import Role, asked, refuse_readable_secret
 
 # found and written while ppduck is imported: to load a connection is then quick
 macros.of_functions(functions())
@@ -51,9 +51,10 @@ def load(
         later load gives a secret.
     role:
         Whom the connection is for. An ``"analyst"`` gets all functions but those that make noise: masks are refused,
-        also within views, no secret is taken, and PPDUCK_SECRET is not read. All connections to one database share
-        one role, which its first load decides; whoever reads the releases in the owner's process wants a database of
-        his own.
+        also within views, no secret is taken, and PPDUCK_SECRET is not read: a process that was started with it is
+        refused, unless ``enable_external_access`` is false, as SQL could read it there. All connections to one
+        database share one role, which its first load decides; whoever reads the releases in the owner's process wants
+        a database of his own.
 
     Raises
     ------
@@ -77,6 +78,8 @@ def load(
         if planner is not None:
             planner.role.refuse_other(wanted)
         if planner is None:
+            if wanted is Role.ANALYST:
+                refuse_readable_secret(raw)
             planner = Planner(given, wanted)
             # On a cursor, so that they stay when an open transaction of the caller is rolled back.
             with raw.cursor() as cursor:

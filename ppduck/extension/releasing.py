@@ -31,6 +31,7 @@ from ppduck.values import folded
 
 NAME = "ppduck.release"
 FILE = ".parquet"
+Explained = tuple[str | None, str, str]  # column, role, note
 
 
 @frozen
@@ -97,13 +98,14 @@ def release(
         )
     if in_transaction(raw):
         raise PpduckError(f"{NAME}: the connection is in a transaction; commit it first.")
-    read, told = policy_of(policy)
-    source = _source(read, table)
+    read, source, told, explained = _asked(raw, policy, table)
     target = _Target.of(os.fspath(to))
     _refuse_to_replace(raw, target)
     after = _newest_batch(raw, read, target)
+    layout = gate.Layout.of(read, [name for name, *_ in explained if name is not None])
+    gate.arguments(NAME, layout)  # which refuses what nobody can judge, before anything is made
     with _staged(raw, source, told, after) as stage:
-        return _judged_and_written(raw, read, source, told, target, stage)
+        return _judged_and_written(raw, layout, source, told, target, stage)
 
 
 def _newest_batch(con: duckdb.DuckDBPyConnection, policy: Policy, target: _Target) -> str | None:
@@ -166,20 +168,37 @@ def _exists(con: duckdb.DuckDBPyConnection, table: str) -> bool:
 
 def explanation(
     con: Any, policy: str | os.PathLike[str] | Mapping[str, Any], table: str | None = None
-) -> list[tuple[str | None, str, str]]:
+) -> list[Explained]:
     """What a policy does with every column, and what its masks promise: (column, role, note); no row is read."""
-    read, told = policy_of(policy)
-    source = _source(read, table)
-    return list(con.execute(f"FROM {_explaining(source, told)}").fetchall())
+    return _asked(con, policy, table)[-1]
 
 
-def _source(policy: Policy, table: str | None) -> str:
-    source = table or policy.source
-    if source is None:
+def _asked(
+    con: duckdb.DuckDBPyConnection,
+    policy: str | os.PathLike[str] | Mapping[str, Any],
+    table: str | None,
+) -> tuple[Policy, str, str, list[Explained]]:
+    """A policy, the table that is to be released by it, the policy as SQL is told of it, and what it will do.
+
+    All that is wrong with it is said here, before a row is read.
+    """
+    found, told = _document(policy)
+    says = found.value.get("from") if isinstance(found.value, dict) else None
+    source = table or (says.value if says is not None else None)
+    if not isinstance(source, str) or not source:
+        reading.read(NAME, None, found)
         raise PpduckError(
             f"{NAME}: the policy does not say from which table; give from: …, or table."
         )
-    return source
+    try:
+        rows = con.execute(f"FROM {_explaining(source, told)}").fetchall()
+    except duckdb.InvalidInputException as error:
+        _, ours, said = str(error).partition("PpduckError: ")
+        if not ours:
+            raise
+        said = said.partition("\n\n")[0].strip().removeprefix(release_table.NAME)
+        raise PpduckError(f"{NAME}{said}") from None
+    return reading.read(NAME, source, found), source, told, rows
 
 
 def _explaining(source: str, told: str) -> str:
@@ -187,12 +206,12 @@ def _explaining(source: str, told: str) -> str:
     return f"temp.main.mask_explain({given})"
 
 
-def policy_of(policy: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Policy, str]:
-    """A policy, and the YAML that SQL is told of it."""
+def _document(
+    policy: str | os.PathLike[str] | Mapping[str, Any],
+) -> tuple[document.Node, str]:
+    """A policy as it was written, and the YAML that SQL is told of it."""
     if isinstance(policy, Mapping):
-        return reading.read(NAME, None, document.of_python(policy)), json.dumps(
-            policy, default=str
-        ) + "\n"
+        return document.of_python(policy), json.dumps(policy, default=str) + "\n"
     path = Path(os.fspath(policy))
     try:
         text = path.read_text(encoding="utf-8")
@@ -200,10 +219,9 @@ def policy_of(policy: str | os.PathLike[str] | Mapping[str, Any]) -> tuple[Polic
         why = getattr(error, "strerror", None) or "it is no UTF-8 text"
         raise PpduckError(f"{NAME}: cannot read the policy {str(path)!r}: {why}.") from None
     try:
-        found = document.of_yaml(text)
+        return document.of_yaml(text), text + "\n"
     except document.UnreadableError as error:
         raise PpduckError(f"{NAME}: the policy {str(path)!r} {error}.") from None
-    return reading.read(NAME, None, found), text + "\n"
 
 
 def _call(function: str, source: str, told: Any, **more: Any) -> str:
@@ -233,43 +251,62 @@ def _staged(
 
 def _judged_and_written(
     con: duckdb.DuckDBPyConnection,
-    policy: Policy,
+    layout: gate.Layout,
     source: str,
     told: Any,
     target: _Target,
     stage: str,
 ) -> Released:
+    policy = layout.policy
     asked = _call(release_manifest.NAME, source, told)
     rows = con.execute(f"SELECT role, note FROM {asked} WHERE role = 'manifest'").fetchall()
     carried: dict[str, Any] = json.loads(rows[0][1])
-    explained = f"SELECT column_name FROM {_explaining(source, told)} WHERE column_name IS NOT NULL"
-    names = con.execute(explained).fetchall()
-    layout = gate.Layout.of(policy, [name for (name,) in names])
     [(count,)] = con.execute(f"SELECT count(*) FROM {stage}").fetchall()
     if policy.batch is not None and count == 0:
         return Released(target.shown, 0, tuple(layout.released), {}, carried)
     original = source if policy.batch is None else _same_rows(source, stage, layout.key)
-    verdict = release_verdict(con, original, stage, **gate.arguments(NAME, layout))
+    verdict = release_verdict(con, original, stage, **gate.arguments(NAME, layout, carried))
     if not verdict["passed"]:
         raise ReleaseRefused(
             f"{NAME} on {quoted(source)}: {failures(verdict, target.shown)}", verdict
         )
     asked_rules = [rule for rule in verdict["rules"] if rule["passed"] is not None]
-    carried |= {"rows": count, "gate": {"passed": True, "rules": len(asked_rules)}}
+    adds = policy.batch is not None and _exists(con, target.name)
+    whole = count + _rows_in(con, target.name) if adds else count
+    carried |= {"rows": whole, "gate": {"passed": True, "rules": len(asked_rules)}}
     own = [sql.named(sql.column(layout.staged_as(name)), name) for name in layout.released]
-    rows_of = sql.render(sql.query(own, sql.source(stage)))
-    target.write(
-        con, rows_of, json.dumps(carried, ensure_ascii=False), adds=policy.batch is not None
-    )
+    rows_of = f"{sql.render(sql.query(own, sql.source(stage)))} ORDER BY {_places(layout)}"
+    target.write(con, rows_of, json.dumps(carried, ensure_ascii=False), adds=adds)
     return Released(target.shown, count, tuple(layout.released), verdict, carried)
+
+
+def _places(layout: gate.Layout) -> str:
+    """What rows are ordered by: a hash of what is released of them.
+
+    In the order of the table the first token would be the first customer's, and all tokens those of a list that is
+    sorted by the same key. Masked numbers, whose last digits may be others on other threads, come last.
+    """
+    drawn = layout.treated(Treatment.MASK)
+    steady = [name for name in layout.released if name not in drawn]
+    staged = [[_name(layout.staged_as(name)) for name in each] for each in (steady, drawn) if each]
+    return ", ".join(f"system.main.hash({', '.join(each)})" for each in staged)
+
+
+def _rows_in(con: duckdb.DuckDBPyConnection, table: str) -> int:
+    [(found,)] = con.execute(f"SELECT count(*) FROM {table}").fetchall()
+    return int(found)
 
 
 def _same_rows(source: str, stage: str, key: Sequence[str]) -> str:
     """The original rows of the batches that are released now, for the gate."""
-    parts = parts_of_name(source)
-    rows = source if source.startswith("(") else _name(*parts) if parts else literal(source)
     own = ", ".join(map(_name, key))
-    return f"(SELECT * FROM {rows} AS ppduck_all SEMI JOIN {stage} USING ({own}))"
+    return f"(SELECT * FROM {_rows(source)} AS ppduck_all SEMI JOIN {stage} USING ({own}))"
+
+
+def _rows(source: str) -> str:
+    """A table, a file or a SELECT as it stands behind FROM."""
+    parts = parts_of_name(source)
+    return source if source.startswith("(") else _name(*parts) if parts else literal(source)
 
 
 @frozen
@@ -304,8 +341,9 @@ class _Target:
         try:
             if self.file is not None:
                 self._to_file(con, self.file, rows, carried)
-            elif adds and _exists(con, self.name):
-                con.execute(f"INSERT INTO {self.name} BY NAME {rows}")
+            elif adds:
+                added = f"INSERT INTO {self.name} BY NAME {rows}"
+                _at_once(con, added, _commented(self.name, carried))
             else:
                 self._to_table(con, rows, carried)
         except (duckdb.Error, OSError) as error:
@@ -331,18 +369,31 @@ class _Target:
     def _to_table(self, con: duckdb.DuckDBPyConnection, rows: str, carried: str) -> None:
         *place, own = self.table
         aside = f"{own}_ppduck_{secrets.token_hex(4)}"
-        con.execute("BEGIN")
-        try:
-            at = _name(*place, aside)
-            con.execute(f"CREATE TABLE {at} AS {rows}")
-            con.execute(f"COMMENT ON TABLE {at} IS {sql.render(sql.text(carried))}")
-            con.execute(f"DROP TABLE IF EXISTS {self.name}")
-            con.execute(f"ALTER TABLE {at} RENAME TO {_name(own)}")
-            con.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(duckdb.Error):
-                con.execute("ROLLBACK")
-            raise
+        at = _name(*place, aside)
+        _at_once(
+            con,
+            f"CREATE TABLE {at} AS {rows}",
+            _commented(at, carried),
+            f"DROP TABLE IF EXISTS {self.name}",
+            f"ALTER TABLE {at} RENAME TO {_name(own)}",
+        )
+
+
+def _at_once(con: duckdb.DuckDBPyConnection, *statements: str) -> None:
+    """All of them, or none."""
+    con.execute("BEGIN")
+    try:
+        for each in statements:
+            con.execute(each)
+        con.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(duckdb.Error):
+            con.execute("ROLLBACK")
+        raise
+
+
+def _commented(table: str, carried: str) -> str:
+    return f"COMMENT ON TABLE {table} IS {sql.render(sql.text(carried))}"
 
 
 def _name(*parts: str) -> str:

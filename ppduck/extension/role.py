@@ -8,12 +8,16 @@ neither masks nor a secret nor anything that makes noise, and all the rest.
 from __future__ import annotations
 
 from enum import Enum
+from pathlib import Path
+
+import duckdb
 
 from ppduck.call.registry import Function, Kind
 from ppduck.call.udf import Udf
 from ppduck.errors import Faults, PpduckError, listed, near_miss
-from ppduck.secret import given_secret
+from ppduck.secret import SECRET_VARIABLE, given_secret
 
+ENVIRONMENT = "/proc/self/environ"  # as Linux has it, also of variables that were removed since
 _REMEDY = (
     "Read the release as a table or a file that its owner made (CREATE TABLE … AS, COPY … TO 'release.parquet'), not "
     "as a view over the mask; what estimates from it takes p := {'column': …} or matrix := {…}."
@@ -55,6 +59,21 @@ class Role(Enum):
         raise PpduckError(
             f"ppduck.load: this database is loaded with role '{self.value}', not '{wanted.value}', and functions in "
             f"Python belong to all connections of a database. {remedy}"
+        )
+
+
+def refuse_readable_secret(con: duckdb.DuckDBPyConnection) -> None:
+    """Refuses an analyst's connection whose SQL can read the secret of the process that it is in."""
+    try:
+        told = Path(ENVIRONMENT).read_bytes()
+    except OSError:  # no such file on this system
+        return
+    [(reads_files,)] = con.execute("SELECT current_setting('enable_external_access')").fetchall()
+    start = f"{SECRET_VARIABLE}=".encode()
+    if reads_files and any(each.startswith(start) for each in told.split(b"\0")):
+        raise PpduckError(
+            f"ppduck.load: this process was started with {SECRET_VARIABLE}, which SQL on an analyst's connection reads "
+            f"from {ENVIRONMENT}. Start it without, or SET enable_external_access = false before ppduck.load."
         )
 
 

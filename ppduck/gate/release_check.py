@@ -30,12 +30,12 @@ from ppduck.gate import (
     _agreement,
     _groups,
     _leverage,
-    _limits,
     _look,
     _measured,
     _pseudonyms,
     _quasi,
 )
+from ppduck.gate import limits as limits_of_rules
 from ppduck.gate._parts import Parts
 from ppduck.gate.rules import OF_ANY, OF_SHARES, RULES
 from ppduck.kernels.prediction import ROUNDING
@@ -85,7 +85,8 @@ class ReleaseCheckCall(ReleaseCall):
     nonconf: Sequence[str] | None = NONCONF
     limits: dict[str, Any] | None = parameter(
         _given_limits,
-        f"rules and the largest values they allow, which amend the defaults: {', '.join(_limits.NAMES)}; of unchanged, "
+        "rules and the largest values they allow, which amend the defaults: "
+        f"{', '.join(limits_of_rules.NAMES)}; of unchanged, "
         "near and tail a share of rows beyond chance, of k the fewest rows of a group; NULL switches a rule off, and "
         "'chance' allows what chance makes, where a rule knows that",
         None,
@@ -117,7 +118,7 @@ def plan(catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
 def checked(name: str, catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
     """A SELECT of the rules, for a function of this name."""
     parts = Parts.of(name, catalog, call)
-    limits = _limits.read(parts.columns.faults, call.limits or {}, parts)
+    limits = limits_of_rules.read(parts.columns.faults, call.limits or {}, parts)
     parts.columns.faults.raise_if_any()
     statement = sql.Statement()
     pairs = Pairs(parts.columns)
@@ -131,7 +132,7 @@ def checked(name: str, catalog: Catalog, call: ReleaseCheckCall) -> sql.Expr:
         *_measured.rows(statement, parts, limits, call),
         *_agreement.rows(parts, limits),
         *_groups.rows(parts.hidden, limits),
-        _limits.not_asked(limits),
+        limits_of_rules.not_asked(limits),
     ]
     return _judged(statement, [row for row in rows if row is not None])
 

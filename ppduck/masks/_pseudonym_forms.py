@@ -98,7 +98,7 @@ def asked(
     faults: Faults, column: Column, given: Mapping[str, Any], *, domain: str, reverse: bool
 ) -> Asked | None:
     """What a call says of a column, read; None, and faults, where it cannot be."""
-    said = [f"columns {each}" for each in _misread(column, given, reverse)]
+    said = misread(column, given, reverse)
     for each in said:
         faults.add(each)
     if said:
@@ -107,8 +107,12 @@ def asked(
     return Asked(column, given[FORM], options, domain, reverse)
 
 
+def misread(column: Column, given: Mapping[str, Any], reverse: bool = False) -> list[str]:
+    """What is wrong with what a call says of a column, which may be of a type that is not known yet."""
+    return [f"columns {each}" for each in _misread(column, given, reverse)]
+
+
 def _misread(column: Column, given: Mapping[str, Any], reverse: bool) -> Iterator[str]:
-    """What is wrong with what a call says of a column."""
     name, whose = given.get(FORM), f"for column {quoted(column.name)}"
     of = FORMS.get(name) if isinstance(name, str) else None
     if of is None:

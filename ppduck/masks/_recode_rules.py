@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from itertools import pairwise
@@ -176,6 +176,32 @@ Options = Mapping[str, Any]
 _Maker = Callable[[tuple[str, str] | None], Recoding | None]
 
 
+def misread(column: str, given: Options) -> list[str]:
+    """What is wrong with the options of a column's rule, whatever its type is."""
+    return [f"column {quoted(column)}: {fault}" for fault in _misread(given)]
+
+
+def _misread(given: Options) -> Iterator[str]:
+    for name, value in given.items():
+        if name not in OPTIONS:
+            near = near_miss(name, OPTIONS)
+            yield f"there is no option {name!r}.{near} Options: {listed(OPTIONS)}."
+            continue
+        try:
+            OPTIONS[name](value)
+        except MisreadError as misread:
+            yield f"{name} {misread}, got {value!r}."
+    leading = next((name for name in _BESIDE if name in given), None)
+    if leading is None:
+        yield f"its rule says nothing that is to be done; give one of {listed(_BESIDE)}."
+        return
+    for name in given:
+        if name in OPTIONS and name != leading and name not in _BESIDE[leading]:
+            yield f"{name!r} does not go with {leading!r}. {_remedy(leading, name)}"
+    if leading == "keep" and "as" in given and "rare_below" not in given:
+        yield "'as' is what rare levels become; it needs rare_below."
+
+
 class RuleReader:
     """Reads the rules of one call; what is wrong with them goes to its faults."""
 
@@ -187,8 +213,11 @@ class RuleReader:
         makers: list[tuple[Column, _Maker]] = []
         asked = []
         for column, given in rules:
-            options = self._options(column, given)
-            if options is not None:
+            said = misread(column.name, given)
+            for fault in said:
+                self.faults.add(fault)
+            if not said:
+                options = {name: OPTIONS[name](value) for name, value in given.items()}
                 makers.append((column, self._maker(column, options)))
                 asked += [column] if _is_asked(options) else []
         self.faults.raise_if_any()
@@ -199,37 +228,6 @@ class RuleReader:
 
     def _add(self, column: Column, fault: str) -> None:
         self.faults.add(f"column {quoted(column.name)}: {fault}")
-
-    def _options(self, column: Column, given: Options) -> Options | None:
-        """The options of a rule as values; None where something is wrong with them."""
-        found: dict[str, Any] = {}
-        for name, value in given.items():
-            if name not in OPTIONS:
-                self._add(
-                    column,
-                    f"there is no option {name!r}.{near_miss(name, OPTIONS)} Options: {listed(OPTIONS)}.",
-                )
-                continue
-            try:
-                found[name] = OPTIONS[name](value)
-            except MisreadError as misread:
-                self._add(column, f"{name} {misread}, got {value!r}.")
-        leading = next((name for name in _BESIDE if name in given), None)
-        if leading is None:
-            self._add(
-                column, f"its rule says nothing that is to be done; give one of {listed(_BESIDE)}."
-            )
-            return None
-        for name in given:
-            if name in OPTIONS and name != leading and name not in _BESIDE[leading]:
-                self._add(
-                    column, f"{name!r} does not go with {leading!r}. {_remedy(leading, name)}"
-                )
-        if leading == "keep" and "as" in given and "rare_below" not in given:
-            self._add(column, "'as' is what rare levels become; it needs rare_below.")
-            return None
-        fits = all(name == leading or name in _BESIDE[leading] for name in given)
-        return found if fits and len(found) == len(given) else None
 
     def _maker(self, column: Column, options: Options) -> _Maker:
         if "keep" in options or "rare_below" in options:

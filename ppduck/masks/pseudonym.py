@@ -22,11 +22,11 @@ from ppduck.call.guarantees import Guarantee, Loss, LossKind, Promise
 from ppduck.call.parameters import Call, ColumnNames, MisreadError, parameter, parameters
 from ppduck.call.registry import Function, Kind, register
 from ppduck.call.roles import refuse_overlap, refuse_reserved, resolve_columns
-from ppduck.catalogue.source import Source
+from ppduck.catalogue.source import Column, Source
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, quoted
 from ppduck.frozen import frozen
-from ppduck.masks import _pseudonym_check
+from ppduck.masks import _pseudonym_check, _pseudonym_forms
 from ppduck.masks._pseudonym_forms import (
     DIGITS,
     DOMAIN,
@@ -34,6 +34,7 @@ from ppduck.masks._pseudonym_forms import (
     INTEGER,
     KEEP,
     NOWHERE,
+    RESERVED,
     Asked,
     asked,
 )
@@ -44,7 +45,8 @@ from ppduck.stages.masking import LOOK, ROW, SOURCE
 from ppduck.stages.plan import Plan, Rows, Sorted
 
 NAME = "pseudonym_mask"
-_DOMAIN = "ppduck"
+DEFAULT_DOMAIN = "ppduck"
+DEFAULTS = {DOMAIN: RESERVED}  # of options
 
 
 @arguments.reader(
@@ -81,7 +83,7 @@ class PseudonymCall(Call):
     domain: str = parameter(
         domain_name,
         "what equal values share their pseudonyms in; those of other domains cannot be linked",
-        _DOMAIN,
+        DEFAULT_DOMAIN,
     )
     reverse: bool = parameter(
         arguments.flag,
@@ -120,6 +122,15 @@ def _resolve(catalog: Catalog, call: PseudonymCall) -> _Resolved:
     refuse_overlap(faults, {"columns": columns, "drop": drop}, "columns")
     faults.raise_if_any()
     return _Resolved(source, found, [column.name for column in drop])
+
+
+def misread(columns: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What is wrong with the forms of columns, as far as no table is needed to tell."""
+    return [
+        fault
+        for name, given in columns.items()
+        for fault in _pseudonym_forms.misread(Column(name, ""), given)
+    ]
 
 
 def plan(catalog: Catalog, call: PseudonymCall) -> Plan:

@@ -30,6 +30,7 @@ from ppduck.catalogue.source import Column, Source
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults
 from ppduck.frozen import frozen
+from ppduck.masks import _recode_rules
 from ppduck.masks._number_ranges import text
 from ppduck.masks._recode_check import CHECK, LEAST_BEYOND
 from ppduck.masks._recode_rules import (
@@ -51,6 +52,7 @@ from ppduck.stages.plan import Plan
 from ppduck.values import folded
 
 NAME = "recode_mask"
+DEFAULTS = {"as": _recode_rules.OTHER, "label": _recode_rules.RANGE, "from": 0}
 
 
 @parameters
@@ -94,6 +96,13 @@ def _resolve(catalog: Catalog, call: RecodeCall) -> _Resolved:
     rules = [(column, of_column[folded(column.name)]) for column in columns]
     found = RuleReader(catalog, source, faults).read(rules)
     return _Resolved(source, found, [column.name for column in drop])
+
+
+def misread(rules: Rules) -> list[str]:
+    """What is wrong with rules, as far as no table is needed to tell."""
+    return [
+        fault for column, given in rules.items() for fault in _recode_rules.misread(column, given)
+    ]
 
 
 def plan(catalog: Catalog, call: RecodeCall) -> Plan:

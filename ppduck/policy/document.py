@@ -23,7 +23,7 @@ _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
 class UnreadableError(PpduckError):
-    """A text that is no YAML, or names something twice."""
+    """A text that is no YAML."""
 
 
 @frozen
@@ -33,6 +33,9 @@ class Node:
     value: Any
     path: str = ""
     mark: str = ""  # of YAML the line and the column
+    twice: tuple[
+        str, ...
+    ] = ()  # of a whole document, what it names twice; the first of two is here
 
     @property
     def place(self) -> str:
@@ -71,7 +74,9 @@ def of_yaml(text: str) -> Node:
         raise UnreadableError("is no YAML: it holds a character that YAML does not know") from None
     if root is None:
         raise UnreadableError("is empty")
-    return _Yaml().node(root, "")
+    reader = _Yaml()
+    found = reader.node(root, "")
+    return Node(found.value, found.path, found.mark, tuple(reader.twice))
 
 
 def as_yaml(value: Any) -> str:
@@ -91,10 +96,20 @@ def as_yaml(value: Any) -> str:
     return str(yaml.dump(value, Dumper=Writer, sort_keys=False, allow_unicode=True, **layout))
 
 
+def without(defaults: Mapping[str, Any], said: Any) -> Any:
+    """Without options that say what holds if they are left out: two policies that say the same are the same."""
+    if not isinstance(said, Mapping):
+        return said
+    return {
+        name: own for name, own in said.items() if name not in defaults or own != defaults[name]
+    }
+
+
 class _Yaml:
     """Reads one document, whose nodes are counted."""
 
     def __init__(self) -> None:
+        self.twice: list[str] = []
         self._nodes = 0
         self._open: list[Any] = []  # those that are being read, none of which may hold itself
 
@@ -118,11 +133,11 @@ class _Yaml:
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise UnreadableError(f"has a name that is no text at {_mark(key.start_mark)}")
-            if key.value in found:
-                raise UnreadableError(
-                    f"names {_below(path, key.value)} twice, at {found[key.value].mark} and at {_mark(key.start_mark)}"
-                )
             own = self.node(value, _below(path, key.value))
+            if key.value in found:
+                first, second = found[key.value].mark, _mark(key.start_mark)
+                self.twice.append(f"{own.path} is there twice, at {first} and at {second}.")
+                continue
             found[key.value] = Node(own.value, own.path, _mark(key.start_mark))
         return found
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ppduck.errors import Faults, listed, near_miss
+from ppduck.gate.limits import misread
 from ppduck.policy.document import Node
 
 
@@ -15,6 +16,8 @@ class Fields:
     def __init__(self, faults: Faults, document: Node, known: Iterable[str]) -> None:
         self.faults = faults
         names = list(known)
+        for each in document.twice:
+            faults.add(each)
         if not isinstance(document.value, dict):
             at = f" at {document.place}" if document.place else ""
             raise faults.refuse(
@@ -76,15 +79,11 @@ class Fields:
         return tuple(found)
 
     def limits(self) -> dict[str, Any]:
-        """Rules of the gate and what they allow; which rules there are the gate knows."""
+        """Rules of the gate and what they allow."""
         given = self.mapping("limits", "rules and their limits, such as {linkage: 0.05}")
         for name, own in given.items():
-            number = isinstance(own.value, (int, float)) and not isinstance(own.value, bool)
-            if not number and own.value not in (None, "chance"):
-                self.add(
-                    own,
-                    f"limits: {name} takes a number, chance, or null for a rule that is not asked.",
-                )
+            for fault in misread({name: own.plain}):
+                self.add(own, fault)
         return {name: own.plain for name, own in given.items()}
 
 

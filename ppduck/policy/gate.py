@@ -7,7 +7,7 @@ says ``qi``; shifted dates are not among them. Pseudonyms are judged as pseudony
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ppduck.errors import Faults, listed
@@ -54,8 +54,13 @@ class Layout:
         return f"{STAGED}{column}" if column in self.key and changed else column
 
 
-def arguments(function: str, layout: Layout) -> dict[str, Any]:
-    """The arguments of ``release_check`` beside the two tables."""
+def arguments(
+    function: str, layout: Layout, made: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The arguments of ``release_check`` beside the two tables; ``made`` is the manifest, once there is one.
+
+    Of a matrix that was made invariant only the manifest knows.
+    """
     policy = layout.policy
     key = layout.key
     conf = layout.treated(Treatment.MASK, Treatment.RANDOMIZE)
@@ -102,7 +107,12 @@ def arguments(function: str, layout: Layout) -> dict[str, Any]:
             for name in _DESIGN:
                 if step.arguments.get(name):
                     found[name] = found.get(name, {}) | dict(step.arguments[name])
-    return found
+    for own in (made or {}).get("columns", ()):
+        if own.get("matrix"):
+            found.get("p", {}).pop(own["name"], None)
+            for name in ("matrix", "levels"):
+                found[name] = found.get(name, {}) | {own["name"]: own[name]}
+    return {name: value for name, value in found.items() if value or name not in _DESIGN}
 
 
 def _nonconf(layout: Layout) -> list[str] | None:

@@ -62,6 +62,7 @@ class Policy:
     smallest_batch: int | None
     said: Mapping[str, str]  # what the policy says of each column, for people
     places: Mapping[str, str]  # where each column stands in the policy, for messages
+    named: Mapping[str, str]  # columns that masks, key and batch read, and what names them
 
     def treated(self, *treatments: Treatment) -> list[str]:
         return [name for name, own in self.columns.items() if own in treatments]
@@ -70,9 +71,7 @@ class Policy:
     def used(self) -> list[str]:
         """Columns that are read and not released: those that only a mask, or a shift, names."""
         known = {folded(name) for name in self.columns}
-        named = [name for step in self.steps for name in _named(step)]
-        named += [*self.key, *([self.batch] if self.batch else [])]
-        found = {folded(name): name for name in named if folded(name) not in known}
+        found = {folded(name): name for name in self.named if folded(name) not in known}
         return list(found.values())
 
     def canonical(self) -> str:
@@ -96,20 +95,13 @@ class Policy:
         return hashlib.sha256(self.canonical().encode()).hexdigest()[:32]
 
 
-def _named(step: Step) -> list[str]:
-    """The columns that a call reads beside those that it makes."""
-    found: list[str] = []
-    for name in ("nonconf", "strata", "per", "weight"):
-        own = step.arguments.get(name) or ()
-        found += [own] if isinstance(own, str) else own
-    return found
-
-
 def _arguments(step: Step) -> dict[str, Any]:
     """The arguments of a call as JSON has them; lists of columns are sets of names as DuckDB compares them."""
     parameters = {each.name: each for each in function_named(step.function).parameters}
     found = {}
     for name, value in step.arguments.items():
+        if value == parameters[name].value:
+            continue  # as if it were not said
         of_columns = parameters[name].columns is ColumnNames.LISTED and isinstance(value, list)
         found[name] = sorted(map(folded, value)) if of_columns else _plain(value)
     return found
@@ -119,6 +111,8 @@ def _plain(value: Any) -> Any:
     """A value as JSON has it; names of columns count as DuckDB compares them."""
     if isinstance(value, Mapping):
         return {folded(str(name)): _plain(own) for name, own in value.items()}
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     if isinstance(value, str) or not isinstance(value, Sequence):
         return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
     return [_plain(own) for own in value]

@@ -6,7 +6,7 @@ tomorrow does not leave the house unnoticed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,9 +18,9 @@ from ppduck.call.registry import Function, function_named
 from ppduck.catalogue.source import Source
 from ppduck.catalogue.tables import Catalog
 from ppduck.designs.design import Attribute, Design
-from ppduck.errors import Faults, PpduckError, listed, near_miss, quoted
+from ppduck.errors import Faults, PpduckError, quoted
 from ppduck.frozen import frozen
-from ppduck.policy import batches
+from ppduck.policy import batches, names
 from ppduck.policy.gate import Layout
 from ppduck.policy.model import Policy, Step, Treatment
 from ppduck.query import tree as sql
@@ -64,7 +64,8 @@ def beside(
             "a policy cannot tell whether it names every column; make it a table, or commit first."
         )
         raise faults.refuse(catalog.unseen(source, remedy))
-    check_names(faults, policy, [column.name for column in source.columns])
+    own = [column.name for column in source.columns]
+    names.check_names(faults, policy.places, policy.named, policy.qi or (), own)
     faults.raise_if_any()
     if policy.batch is None:
         if after is not None:
@@ -77,7 +78,7 @@ def beside(
         raise faults.refuse(
             f"a column cannot be called {quoted(batches.GROUP)} where the policy has batches."
         )
-    for name in _without_domain(policy, source):
+    for name in _without_domain(policy.steps, source):
         faults.add(
             f"column {quoted(name)} is randomized batch by batch, and a batch may lack a level: give the whole domain, "
             f"{{randomize: {{p: …, levels: […]}}}}."
@@ -93,31 +94,6 @@ def beside(
     several = [batches.GROUP] if len(found.groups) > 1 else []
     calls = [(step, *_call(step, policy, rows, several)) for step in policy.steps]
     return Planned(policy, catalog.source(function, rows), calls, nothing=not found.groups)
-
-
-def check_names(faults: Faults, policy: Policy, own: Sequence[str]) -> None:
-    """Refuses columns of a table that a policy does not name, and names that are no columns of it."""
-    known = {folded(name) for name in own}
-    for name in policy.columns:
-        if folded(name) not in known:
-            where = policy.places.get(name) or name
-            faults.add(
-                f"{where}: the table has no column {quoted(name)}.{near_miss(name, own)} Columns: {listed(own)}."
-            )
-    for parameter, names in _named(policy):
-        for name in names:
-            if folded(name) not in known:
-                faults.add(
-                    f"{parameter} names column {quoted(name)}, which the table does not have.{near_miss(name, own)}"
-                )
-    told = {folded(name) for name in (*policy.columns, *policy.used)}
-    strange = [name for name in own if folded(name) not in told]
-    if strange:
-        are = "columns {} are" if len(strange) > 1 else "column {} is"
-        faults.add(
-            f"of the table {are.format(listed(strange))} not named: say under columns what becomes of each, drop if it "
-            "is not to be released."
-        )
 
 
 def plan(function: str, catalog: Catalog, planned: Planned, *, staged: bool) -> Plan:
@@ -161,11 +137,35 @@ def plan(function: str, catalog: Catalog, planned: Planned, *, staged: bool) -> 
     return replace(whole, answer=_none_of(whole.answer)) if planned.nothing else whole
 
 
-def _without_domain(policy: Policy, source: Source) -> list[str]:
+def early_faults(catalog: Catalog, source: Source, policy: Policy) -> Iterator[str]:
+    """What the masks refuse of a table's columns and of their arguments, told before a row is read.
+
+    The masks are planned for a table of these columns that has no rows. Of columns that are not there, and of
+    randomized ones whose levels or shares only the rows tell, there is nothing to be said.
+    """
+    empty = f"({sql.render(sql.query([exp.Star()], sql.source(source.sql), where=exp.false()))})"
+    label = quoted(catalog.source("", empty).label)
+    there = [step for step in policy.steps if all(map(source.find, _named(step)))]
+    by_rows = set(_without_domain(there, source))
+    for step in there:
+        if by_rows.isdisjoint(step.columns) and not step.arguments.get("invariant"):
+            mask, call = _call(step, policy, empty)
+            try:
+                catalog.trip.captured(partial(mask.plan, catalog, call))
+            except PpduckError as error:
+                yield str(error).replace(label, quoted(source.label))
+
+
+def _named(step: Step) -> list[str]:
+    read = [(each, step.arguments.get(each)) for each in ("key", *names.OF_COLUMNS, "per")]
+    return [*step.columns, *names.columns_named(read)]
+
+
+def _without_domain(steps: Iterable[Step], source: Source) -> list[str]:
     """Randomized columns whose levels only the rows tell."""
     return [
         name
-        for step in policy.steps
+        for step in steps
         if step.treatment is Treatment.RANDOMIZE
         for name in step.columns
         if name not in (step.arguments.get("levels") or ()) and not source.column(name).is_enum
@@ -179,12 +179,6 @@ def _none_of(answer: Stage) -> Stage:
         False,
         sql.query([exp.Star()], sql.derived(answer.tree, "_pp_all"), where=exp.false()),
     )
-
-
-def _named(policy: Policy) -> list[tuple[str, Sequence[str]]]:
-    """Columns that are named elsewhere than under columns and masks, whose masks know them."""
-    batch = [policy.batch] if policy.batch else []
-    return [("key", policy.key), ("qi", policy.qi or ()), ("batch", batch)]
 
 
 def _call(step: Step, policy: Policy, tbl: str, groups: Sequence[str] = ()) -> tuple[Function, Any]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ppduck.call.numeric_mask import NumericMask
-from ppduck.call.parameters import ColumnNames, MisreadError, Parameter
+from ppduck.call.parameters import REQUIRED, ColumnNames, MisreadError, Parameter
 from ppduck.call.registry import Function, function_named, masks
 from ppduck.errors import Faults, listed, near_miss, quoted
-from ppduck.masks import pram, rr
-from ppduck.policy.document import Node
+from ppduck.masks import pram, pseudonym, recode, rr
+from ppduck.policy.document import Node, without
 from ppduck.policy.fields import Fields, kind
 from ppduck.policy.model import Policy, Step, Treatment
+from ppduck.policy.names import OF_COLUMNS, check_names, columns_named
 from ppduck.policy.wording import said
 from ppduck.values import folded
 
@@ -29,20 +31,34 @@ BESIDE = {
 OF_RANDOMIZE = ("p", "matrix", "levels", "invariant", "on_null")
 # What a mask in ``masks`` is told elsewhere, or must not be told.
 ELSEWHERE = ("tbl", "conf", "key", "drop", "seed")
-SMALLEST_BATCH = 1000
 _MASK = "_mask"
 _PSEUDONYMS, _DATES, _RECODES = "pseudonym_mask", "date_mask", "recode_mask"
-SHIFT = "shift"
+Judge = Callable[[Policy], Iterable[str]]
+SHIFT, DAY = "shift", "day"
 
 
-def read(function: str, table: str | None, document: Node) -> Policy:
-    """The policy that a document declares."""
-    return read_into(Faults(function, table), document)
+def read(
+    function: str,
+    table: str | None,
+    document: Node,
+    own: Sequence[str] | None = None,
+    judged: Judge | None = None,
+) -> Policy:
+    """The policy that a document declares, held against a table's ``own`` columns where these are known.
+
+    Where something is wrong, ``judged`` is asked what else is, of what could be read.
+    """
+    return read_into(Faults(function, table), document, own, judged)
 
 
-def read_into(faults: Faults, document: Node) -> Policy:
+def read_into(
+    faults: Faults,
+    document: Node,
+    own: Sequence[str] | None = None,
+    judged: Judge | None = None,
+) -> Policy:
     """The same, with what else was found wrong in one message."""
-    return _Reading(faults, document).policy()
+    return _Reading(faults, document).policy(own, judged)
 
 
 def maskings() -> dict[str, Function]:
@@ -68,7 +84,7 @@ class _Reading:
         self._treatments: dict[str, Treatment] = {}
         self._places: dict[str, str] = {}
 
-    def policy(self) -> Policy:
+    def policy(self, own: Sequence[str] | None, judged: Judge | None) -> Policy:
         columns = self._fields.mapping("columns", "columns and what becomes of them")
         if not columns:
             raise self._faults.refuse(
@@ -96,9 +112,32 @@ class _Reading:
             "batch": fields.text("batch"),
             "smallest_batch": fields.whole("smallest_batch"),
         }
+        used = self._used(found)
+        if own is not None:
+            check_names(self._faults, self._places, used, found["qi"] or (), own)
+        policy = Policy(**found, said={}, places=self._places, named=used)
+        if self._faults and judged is not None:
+            for each in judged(policy):
+                self._faults.add(each)
         self._faults.raise_if_any()
-        words = {name: said(node, self._groups) for name, node in columns.items()}
-        return Policy(**found, said=words, places=self._places)
+        return replace(
+            policy, said={name: said(node, self._groups) for name, node in columns.items()}
+        )
+
+    def _used(self, found: Mapping[str, Any]) -> dict[str, str]:
+        """The columns that are read because of what stands elsewhere than under columns, and what names them."""
+        asked: list[tuple[str, Any]] = [("key", found["key"]), ("batch", found["batch"])]
+        asked += [
+            (f"{parameter} of {node.place}", node.value[parameter].plain)
+            for node in self._groups.values()
+            if isinstance(node.value, dict)
+            for parameter in OF_COLUMNS
+            if parameter in node.value
+        ]
+        asked += [
+            (f"per of {self._places[next(iter(to))]}", per) for (per, *_), to in self._dates.items()
+        ]
+        return columns_named(asked)
 
     # What stands behind a column.
 
@@ -165,23 +204,28 @@ class _Reading:
 
     def _pseudonym(self, name: str, node: Node, asked: Node) -> None:
         own = node.value.get("domain") or self._fields.get("domain")
-        domain = "" if own is None else own.value
+        domain = pseudonym.DEFAULT_DOMAIN if own is None else own.value
         if not isinstance(domain, str):
             self._fields.add(
                 node, f"column {quoted(name)}: domain takes a text, got {kind(domain)}."
             )
             return
-        self._pseudonyms.setdefault(domain, {})[name] = asked.plain
+        form = asked.plain if isinstance(asked.value, dict) else {"as": asked.value}
+        if self._sound(asked, pseudonym.misread({name: form})):
+            said = without(pseudonym.DEFAULTS, asked.plain)
+            self._pseudonyms.setdefault(domain, {})[name] = said
 
     def _date(self, name: str, node: Node, asked: Node) -> None:
         beside = {
             each: node.value[each].plain for each in BESIDE[Treatment.DATE] if each in node.value
         }
-        if asked.plain != SHIFT and beside:
+        if asked.plain != SHIFT and beside and not near_miss(str(asked.plain), [SHIFT]):
             self._fields.add(
                 node, f"column {quoted(name)}: {listed(beside)} are of shifted dates only."
             )
             return
+        if beside.get("unit") == DAY:
+            del beside["unit"]  # as if it were not said
         per = beside.get("per")
         group = (
             tuple(per) if isinstance(per, list) else per,
@@ -191,7 +235,12 @@ class _Reading:
         self._dates.setdefault(group, {})[name] = asked.plain
 
     def _recode(self, name: str, node: Node, asked: Node) -> None:
-        self._recodes[name] = asked.plain
+        rules = asked.plain
+        if isinstance(rules, dict):
+            rules = {option: each for option, each in rules.items() if each is not None}
+            if not self._sound(asked, recode.misread({name: rules})):
+                return
+        self._recodes[name] = without(recode.DEFAULTS, rules)
 
     def _randomize(self, name: str, node: Node, asked: Node) -> None:
         said = asked.plain
@@ -219,6 +268,11 @@ class _Reading:
             return
         self._masked.setdefault(asked.value, []).append(name)
 
+    def _sound(self, node: Node, faults: Sequence[str]) -> bool:
+        for each in faults:
+            self._fields.add(node, each)
+        return not faults
+
     # What they make together.
 
     def _steps(self, key: tuple[str, ...]) -> Iterable[Step]:
@@ -245,7 +299,7 @@ class _Reading:
                 function_named(_RECODES), {"recode": self._recodes}, self._recodes, Treatment.RECODE
             )
         for domain, asked in self._pseudonyms.items():
-            given = {"columns": asked, "domain": domain or None}
+            given = {"columns": asked, "domain": domain}
             yield from self._step(function_named(_PSEUDONYMS), given, asked, Treatment.PSEUDONYM)
 
     def _mask_step(self, label: str, columns: list[str], key: tuple[str, ...]) -> Iterable[Step]:
@@ -288,7 +342,11 @@ class _Reading:
         on_null: str,
         key: tuple[str, ...],
     ) -> Iterable[Step]:
-        given: dict[str, Any] = {"key": list(key), "on_null": on_null}
+        given: dict[str, Any] = {
+            "key": list(key),
+            "on_null": on_null,
+            "invariant": invariant or None,
+        }
         for each in ("p", "matrix", "levels"):
             told = {name: own[each] for name, own in columns.items() if own.get(each) is not None}
             if told:
@@ -325,6 +383,10 @@ class _Reading:
                 read[name] = _in_order(known[name], known[name].read(value))
             except MisreadError as misread:
                 self._faults.add(f"{where}: {name} of {function.name} {misread}, got {value!r}.")
+                sound = False
+        for name, each in known.items():
+            if each.value is REQUIRED and name not in given and name not in ELSEWHERE:
+                self._faults.add(f"{where}: {function.name} needs {name}: {each.doc}.")
                 sound = False
         if sound:
             yield Step(function.name, read, names, treatment)

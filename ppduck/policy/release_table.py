@@ -7,6 +7,7 @@ identifiers, each as if its mask were called alone. What the gate asks of the wh
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ppduck.call import arguments
@@ -19,6 +20,7 @@ from ppduck.errors import Faults, UnreadError
 from ppduck.policy import document, planning, reading
 from ppduck.policy.explain import explained
 from ppduck.policy.model import Policy
+from ppduck.query import tree as sql
 from ppduck.stages.plan import Plan
 
 NAME = "release_table"
@@ -69,7 +71,12 @@ def policy_of(function: str, catalog: Catalog, call: ReleaseTableCall) -> Policy
             found = document.of_yaml(_text(faults, catalog, call.policy))
     except document.UnreadableError as error:
         raise faults.refuse(f"the policy {error}.") from None
-    return reading.read(function, call.tbl, found)
+    source = catalog.source(function, call.tbl)
+    if source.columns is None:
+        return reading.read(function, call.tbl, found)
+    own = [column.name for column in source.columns]
+    judged = partial(planning.early_faults, catalog, source)
+    return reading.read(function, call.tbl, found, own, judged)
 
 
 def _text(faults: Faults, catalog: Catalog, path: str) -> str:
@@ -94,6 +101,16 @@ def plan(catalog: Catalog, call: ReleaseTableCall) -> Plan:
     return planning.plan(NAME, catalog, planned, staged=call.staged)
 
 
+def _explained(catalog: Catalog, call: ReleaseTableCall) -> sql.Expr:
+    policy = policy_of(NAME, catalog, call)
+    planned = planning.beside(NAME, catalog, call.tbl, policy, reads=False)
+    faults = Faults(NAME, planned.source.label)
+    for each in planning.early_faults(catalog, planned.source, policy):
+        faults.add(each)
+    faults.raise_if_any()
+    return explained(planned)
+
+
 FUNCTION = register(
     Function(
         NAME,
@@ -115,14 +132,18 @@ FUNCTION = register(
                 "release does before it writes",
             ),
             Loss(
+                LossKind.OTHER_KNOWLEDGE,
+                "protection from one who knows in which order the table is: rows stay in it, so that their places tell "
+                "whose they are, as in a list sorted by the key; ppduck release orders them anew, in SQL do so by "
+                "ORDER BY hash(COLUMNS(*))",
+            ),
+            Loss(
                 LossKind.RELATIONS,
                 "relations between numbers and categories that are randomized: the numbers go with the true "
                 "categories, so that means by a published category need rr_query",
             ),
         ),
-        explain=lambda function, catalog, call: explained(
-            planning.beside(NAME, catalog, call.tbl, policy_of(NAME, catalog, call), reads=False)
-        ),
+        explain=lambda function, catalog, call: _explained(catalog, call),
         example="FROM release_table('(SELECT id, gender, disease, smoker FROM survey)', policy={'key': 'id', "
         "'columns': {'id': {'pseudonym': 'token'}, 'gender': "
         "{'randomize': 0.9}, 'disease': {'randomize': 0.8}, 'smoker': 'keep'}})",

@@ -76,7 +76,9 @@ def test_files_that_are_no_policy(tmp_path: Path) -> None:
     assert "\"key\" cannot stand beside policy; write it into 'none.yml'." in told
     assert "also: 'none.yml' says what becomes of every column; take out the metas of \"x\"." in told
     assert "also: cannot read the policy 'none.yml': No such file or directory." in told
-    assert "the policy 'wrong.yml' names columns.id twice" in fault({"policy": "wrong.yml"}, {}, tmp_path)
+    assert "columns.id is there twice, at line 1, column 11 and at line 1, column 21." in fault(
+        {"policy": "wrong.yml"}, {}, tmp_path
+    )
     assert "cannot read the policy 'bytes.yml': it is no UTF-8 text." in fault({"policy": "bytes.yml"}, {}, tmp_path)
     assert "policy takes the name of a YAML file, got 7." in fault({"policy": 7}, {}, tmp_path)
 

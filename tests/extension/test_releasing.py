@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 import ppduck
@@ -65,6 +66,36 @@ def test_the_same_rows_as_in_sql(people: duckdb.DuckDBPyConnection) -> None:
     assert [x for _, x, _ in one] == pytest.approx([x for _, x, _ in other], rel=1e-11)
 
 
+@pytest.mark.parametrize("to", ["public", "public.parquet"])
+def test_the_order_of_rows_tells_nothing(people: duckdb.DuckDBPyConnection, tmp_path: Path, to: str) -> None:
+    """In the table's order the i-th token would be that of the i-th person."""
+    place = f"{tmp_path}/{to}" if to.endswith(".parquet") else to
+    ppduck.release(people, POLICY, to=place)
+    tokens = people.execute(f"SELECT id FROM '{place}'").fetchall()
+    people.execute("CREATE OR REPLACE TABLE people AS FROM people ORDER BY hash(id)")
+    ppduck.release(people, POLICY, to=place)
+    assert people.execute(f"SELECT id FROM '{place}'").fetchall() == tokens
+    text = json.dumps(POLICY).replace("'", "''") + "\n"
+    people.execute(f"CREATE TABLE staged AS FROM release_table('people', policy='{text}', staged=true)")
+    place_of = {token: i for i, token in people.execute("SELECT id, released_id FROM staged").fetchall()}
+    found = np.array([place_of[token] for (token,) in tokens])
+    assert abs(np.corrcoef(found, np.arange(len(found)))[0, 1]) < 0.05
+
+
+def test_an_invariant_design_travels_as_its_matrix(people: duckdb.DuckDBPyConnection) -> None:
+    people.execute("UPDATE people SET g = 'b' WHERE id % 10 < 8")
+    invariant = {"randomize": {"p": 0.95, "levels": ["a", "b"], "invariant": True}}
+    made = ppduck.release(people, POLICY | {"columns": POLICY["columns"] | {"g": invariant}}, to="public")
+    own = next(each for each in made.manifest["columns"] if each["name"] == "g")
+    before = np.array([1 - 0.9, 0.9])
+    assert own["mask"] == "pram_mask"
+    assert np.array(own["matrix"]) @ before == pytest.approx(before, abs=1e-9)
+    agreement = next(each for each in made.verdict["rules"] if each["rule"] == "agreement")
+    assert agreement["passed"] is True
+    shares = people.execute("SELECT estimate FROM rr_reconstruct('public', ['g'])").fetchall()
+    assert [share for (share,) in shares] == pytest.approx(before.tolist(), abs=0.05)
+
+
 def test_estimates_need_no_p_from_a_file_or_a_table(people: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     for to in (f"{tmp_path}/public.parquet", "public"):
         ppduck.release(people, POLICY, to=to)
@@ -97,7 +128,7 @@ def test_what_fails_the_gate_is_not_written(people: duckdb.DuckDBPyConnection, t
 def test_a_column_that_appears_in_the_source_stops_the_release(people: duckdb.DuckDBPyConnection) -> None:
     ppduck.release(people, POLICY, to="public")
     people.execute("ALTER TABLE people ADD COLUMN salary DOUBLE")
-    with pytest.raises(duckdb.Error, match=r'of the table column "salary" is not named: say under columns'):
+    with pytest.raises(ppduck.PpduckError, match=r'of the table column "salary" is not named: say under columns'):
         ppduck.release(people, POLICY, to="public")
     assert people.execute("SELECT count(*) FROM public").fetchall() == [(2000,)]
 
@@ -159,6 +190,20 @@ def test_batches_are_added_once_and_small_ones_wait(con: duckdb.DuckDBPyConnecti
     assert con.execute("FROM public WHERE day = '2026-01-01' ORDER BY ALL").fetchall() == first
     days = con.execute("SELECT day::VARCHAR, count(*) FROM public GROUP BY day ORDER BY day").fetchall()
     assert days == [("2026-01-01", 1500), ("2026-01-02", 400), ("2026-01-03", 1100)]
+
+
+def test_the_manifest_tells_of_all_batches(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    con.execute(f"CREATE TABLE people AS SELECT *, DATE '2026-01-01' AS day FROM ({PEOPLE.format(0, 1200)})")
+    con.execute(f"ATTACH '{tmp_path}/lake.db' AS lake")
+    for to in ("public", "lake.public"):
+        ppduck.release(con, BATCHED, to=to)
+    con.execute(f"INSERT INTO people SELECT *, DATE '2026-01-02' FROM ({PEOPLE.format(1200, 2300)})")
+    for to in ("public", "lake.public"):
+        made = ppduck.release(con, BATCHED, to=to)
+        assert (made.rows, made.manifest["rows"]) == (1100, 2300)
+        told = con.execute(f"SELECT note FROM release_manifest('{to}') WHERE role = 'rows'").fetchall()
+        assert told == [("2300",)]
+        assert con.execute(f"SELECT count(*) FROM {to}").fetchall() == [(2300,)]
 
 
 def test_a_table_takes_batches_of_its_own_policy_only(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +20,7 @@ from ppduck.call.registry import Function, Kind, functions, masks, udfs
 from ppduck.call.udf import Udf
 from ppduck.errors import PpduckError, PpduckWarning
 from ppduck.extension.connections import planner_of
-from ppduck.extension.role import Role, asked
+from ppduck.extension.role import ENVIRONMENT, Role, asked
 from ppduck.guide.demo import DEMO
 from tests.conftest import SECRET
 from tests.laws import steady
@@ -243,3 +246,25 @@ def test_an_owner_beside_an_analyst_attaches_nothing_of_his(tmp_path: Path) -> N
         con.execute(f"ATTACH '{path}' AS theirs (READ_ONLY)")
         with pytest.raises(duckdb.InvalidInputException, match=REFUSED.format("rr_mask")):
             con.execute("FROM theirs.v").fetchall()
+
+
+@pytest.mark.skipif(not Path(ENVIRONMENT).is_file(), reason="this system shows no process's environment as a file")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("", "this process was started with PPDUCK_SECRET, which SQL on an analyst's connection reads"),
+        (", config={'enable_external_access': False}", "loaded"),
+    ],
+)
+def test_a_secret_that_sql_could_read_is_refused(options: str, said: str) -> None:
+    """SELECT content FROM read_blob('/proc/self/environ') shows what the process was started with."""
+    program = f"import ppduck; ppduck.connect(role='analyst'{options}); print('loaded')"
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PPDUCK_SECRET": SECRET},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said in ran.stdout + ran.stderr
+    assert SECRET not in ran.stdout + ran.stderr

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from ppduck.gate._limits import NAMES
+from ppduck.gate.limits import NAMES
 from tests.laws import insert, random_table
 
 pytestmark = pytest.mark.core

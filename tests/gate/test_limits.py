@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from ppduck.gate import _groups
-from ppduck.gate._limits import CHANCE, FIXED, NAMES
+from ppduck.gate.limits import CHANCE, FIXED, NAMES
 from ppduck.gate.rules import DEFAULTS, RULES
 from tests.gate.releases import Rows, failed, of_rule, people
 

@@ -11,7 +11,7 @@ import pytest
 
 from ppduck.extension.cursor import PlanningCursor
 from ppduck.gate._groups import RULES as GROUP_RULES
-from ppduck.gate._limits import NAMES
+from ppduck.gate.limits import NAMES
 from ppduck.gate.rules import COPY, DEFAULTS, RULES
 from tests.laws import insert
 

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 import ppduck
 from ppduck.gate import release_check
-from ppduck.gate._limits import NAMES
+from ppduck.gate.limits import NAMES
 from ppduck.gate.verdict import SCHEMA, VERSION, _plain, literal
 from ppduck.where import path as where
 from tests.one_connection import con, loaded

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ppduck.policy.document import UnreadableError, as_yaml, of_python, of_yaml
+from ppduck.policy.document import UnreadableError, as_yaml, of_python, of_yaml, without
 
 
 def test_scalars_are_what_they_look_like_to_people() -> None:
@@ -46,7 +46,6 @@ def test_both_ways_say_the_same() -> None:
         ("", "is empty"),
         ("# nothing\n", "is empty"),
         ("columns: {id: drop", "is no YAML at line 1, column 19"),
-        ("columns:\n  id: drop\n  id: keep\n", r"names columns.id twice, at line 2, column 3 and at line 3, column 3"),
         ("? [a, b]\n: c\n", "a name that is no text at line 1, column 3"),
         ("a: &x [*x]\n", "refers to itself"),
         ("a: \x00", "a character that YAML does not know"),
@@ -80,3 +79,18 @@ def test_what_is_written_is_read_back(value: dict[str, Any]) -> None:
     text = as_yaml(value)
     assert "\n" in text
     assert of_yaml(text).plain == value
+
+
+def test_what_is_named_twice_is_gathered_and_the_first_of_two_counts() -> None:
+    found = of_yaml("key: id\ncolumns:\n  id: drop\n  id: keep\n  a: {mask: x, mask: y}\nkey: a\n")
+    assert found.twice == (
+        "columns.id is there twice, at line 3, column 3 and at line 4, column 3.",
+        "columns.a.mask is there twice, at line 5, column 7 and at line 5, column 16.",
+        "key is there twice, at line 1, column 1 and at line 6, column 1.",
+    )
+    assert found.plain == {"key": "id", "columns": {"id": "drop", "a": {"mask": "x"}}}
+
+
+def test_what_holds_anyway_is_left_out() -> None:
+    assert without({"as": "other", "from": 0}, {"as": "other", "from": 1, "width": 0}) == {"from": 1, "width": 0}
+    assert without({"as": "other"}, "keep") == "keep"

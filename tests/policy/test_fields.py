@@ -35,7 +35,7 @@ def test_what_is_there_and_what_is_not() -> None:
         ("key: 7", "names", r"key \(line 1, column 1\): key takes a column name or a list of them, got 7"),
         ("from: [a]", "text", r"from \(line 1, column 1\): from takes a text, got a list"),
         ("smallest_batch: no", "whole", r"smallest_batch takes a whole number of at least 1, got 'no'"),
-        ("limits: {k: [1]}", "limits", r"limits.k \(line 1, column 10\): limits: k takes a number, chance, or null"),
+        ("limits: {k: [1]}", "limits", r'limits.k \(line 1, column 10\): the limit of rule "k" takes a number'),
     ],
 )
 def test_faults_have_places(text: str, name: str, said: str) -> None:

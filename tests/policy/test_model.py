@@ -21,6 +21,7 @@ def policy(**given: object) -> Policy:
         "smallest_batch": None,
         "said": {},
         "places": {},
+        "named": {"Id": "key", "S": "nonconf of masks.egadp", "g": "nonconf of masks.egadp"},
     }
     return Policy(**(of | given))  # type: ignore[arg-type]
 
@@ -32,7 +33,6 @@ def test_every_treatment_has_a_role() -> None:
 
 def test_columns_that_only_masks_name_are_read_and_not_released() -> None:
     assert policy().used == ["S"]
-    assert policy(batch="day").used == ["S", "day"]
     assert policy().treated(Treatment.KEEP, Treatment.DROP) == ["Id", "g"]
 
 

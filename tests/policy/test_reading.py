@@ -94,6 +94,62 @@ def test_what_says_something_else_has_another_digest(before: str, after: str) ->
     assert of(YAML.replace(before, after)).digest != of(YAML).digest
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{pseudonym: token}", "{pseudonym: token, domain: ppduck}"),
+        ("{pseudonym: email}", "{pseudonym: {as: email, domain: reserved}}"),
+        ("within: 30 days", "within: 30, unit: day"),
+        ("keep: 3", "keep: 3, rare_below: null"),
+        ("0.9}", "{p: 0.9, on_null: keep, invariant: false}}"),
+        ("from: customers", "from: customers\ndomain: ppduck"),
+    ],
+)
+def test_what_is_said_though_it_holds_anyway_is_the_same(before: str, after: str) -> None:
+    assert before in YAML
+    assert of(YAML.replace(before, after)).digest == of(YAML).digest
+
+
+def test_a_rare_level_is_called_other_unless_said() -> None:
+    merged = YAML.replace("{keep: 3}", "{rare_below: 5}")
+    assert of(merged).digest == of(merged.replace("below: 5", "below: 5, as: other")).digest
+    assert of(merged).digest != of(merged.replace("below: 5", "below: 5, as: few")).digest
+
+
+def test_the_table_and_the_text_are_judged_in_one_message() -> None:
+    own = ["customer_id", "full_name", "email", "phone", "income", "age_band"]
+    text = (
+        "key: customer_id\ncolumns:\n  customer_id: {pseudonym: tokn}\n  full_name: dorp\n  email: {recode: {kep: 3}}\n"
+        "  email: keep\n  incme: {mask: egadp}\n  born: {date: shft, per: customer, within: 3}\n"
+        "masks: {egadp: {nonconf: [age_bnd]}}\nlimits: {linkge: 0.05, k: few}\nqi: [town]\n"
+    )
+    with pytest.raises(PpduckError, match=r"^release_table on \"customers\": ") as raised:
+        read("release_table", "customers", of_yaml(text), own)
+    said = str(raised.value).split("\n  also: ")
+    for part in (
+        "columns.email is there twice, at line 5, column 3 and at line 6, column 3.",
+        "columns.customer_id.pseudonym (line 3, column 17): columns gives the form 'tokn', which there is not",
+        "columns.full_name (line 4, column 3): column \"full_name\": 'dorp' is none of what becomes of a column.",
+        'columns.email.recode (line 5, column 11): column "email": there is no option \'kep\'. Did you mean "keep"?',
+        "columns.born (line 8, column 3): columns of date_mask of column \"born\" must be 'shift'",
+        'limits.linkge (line 10, column 10): limits names rule "linkge", which does not exist. Did you mean "linkage"?',
+        'limits.k (line 10, column 24): the limit of rule "k" takes a number',
+        'columns.incme (line 7, column 3): the table has no column "incme". Did you mean "income"?',
+        'columns.born (line 8, column 3): the table has no column "born".',
+        'per of columns.born (line 8, column 3) names column "customer", which the table does not have. Did you mean',
+        'nonconf of masks.egadp (line 9, column 9) names column "age_bnd", which the table does not have. Did you mean',
+        'qi names column "town", which the table does not have.',
+        'of the table columns "phone", "income", "age_band" are not named',
+    ):
+        assert any(part in each for each in said), (part, said)
+    assert len(said) <= 14
+
+
+def test_a_column_that_only_qi_names_is_still_to_be_decided() -> None:
+    with pytest.raises(PpduckError, match='of the table column "town" is not named'):
+        read("release_table", "t", of_yaml("columns: {a: drop}\nqi: [town]"), ["a", "town"])
+
+
 def test_all_faults_arrive_in_one_message_with_place_and_near_miss() -> None:
     said = fault(
         "key: id\ncolum: {}\ncolumns:\n  id: kep\n  a: {randomise: 0.8}\n  b: {mask: egadpp}\n  c: {mask: shuffle}\n"
@@ -126,10 +182,11 @@ def test_all_faults_arrive_in_one_message_with_place_and_near_miss() -> None:
         ("{key: id, columns: {id: drop, a: {mask: egadp}}, masks: {egadp: {seed: 1}}}", '"seed" cannot stand here'),
         ("{key: 7, columns: {a: drop}}", "key takes a column name or a list of them, got 7"),
         ("{limits: [a], columns: {a: drop}}", "limits takes rules and their limits"),
-        ("{limits: {linkage: [1]}, columns: {a: drop}}", "limits: linkage takes a number"),
+        ("{limits: {linkage: [1]}, columns: {a: drop}}", 'the limit of rule "linkage" takes'),
         ("{smallest_batch: 0, columns: {a: drop}}", "smallest_batch takes a whole number of at least 1"),
         ("{from: [a], columns: {a: drop}}", "from takes a text, got a list"),
         ("columns: {a: {pseudonym: null}}", "pseudonym does not say how"),
+        ("{key: id, columns: {id: drop, a: {mask: noise}}}", "columns.a (line 1, column 31): noise_mask needs level: "),
         ("columns: {a: {pseudonym: token, recode: {keep: 2}}}", "says several things"),
     ],
 )

@@ -36,12 +36,11 @@ def test_the_same_of_a_view_a_file_a_select_and_any_threads(con: duckdb.DuckDBPy
     con.execute(f"COPY people TO '{path}'")
     con.execute('CREATE SCHEMA "a b"; CREATE VIEW "a b"."the view" AS FROM people')
     rows = {}
-    for table in ("people", str(path), '"a b"."the view"', "(FROM people)"):
-        for threads in (1, 2):
-            con.execute(f"SET threads = {threads}")
-            found = con.execute("FROM suggest_policy($1)", [table]).fetchall()
-            rows[(table, threads)] = [row for row in found if row[0] is not None]
-    assert len(rows) == 8
+    for table, threads in (("people", 1), ("people", 2), (str(path), 2), ('"a b"."the view"', 1), ("(FROM people)", 2)):
+        con.execute(f"SET threads = {threads}")
+        found = con.execute("FROM suggest_policy($1)", [table]).fetchall()
+        rows[(table, threads)] = [row for row in found if row[0] is not None]
+    assert len(rows) == 5
     assert all(found == rows[("people", 1)] for found in rows.values())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ppduck.call import arguments
@@ -52,18 +52,13 @@ def read(faults: Faults, given: Mapping[str, Any], parts: Parts) -> Limits:
     measured = {rule: limit for rule, limit in defaults.items() if kinds[RULES[rule].of]}
     numbers: dict[str, float] = {}
     off: dict[str, str] = {}
+    for fault in misread(given):
+        faults.add(fault)
     for written, limit in given.items():
-        name = folded(written) if folded(written) in {*NAMES, *FIXED} else written
-        if name in FIXED:
-            faults.add(
-                f"rule {quoted(name)} has no limit, and cannot be switched off: {FIXED[name]}."
-            )
-        elif name not in NAMES:
-            faults.add(
-                f"limits names rule {quoted(name)}, which does not exist.{near_miss(name, NAMES)} "
-                f"Rules: {listed(NAMES)}."
-            )
-        elif name in RULES and kinds["all"] and not kinds[RULES[name].of]:
+        name = folded(written)
+        if next(misread({written: limit}), None):
+            continue
+        if name in RULES and kinds["all"] and not kinds[RULES[name].of]:
             faults.add(f"rule {quoted(name)} is of {RULES[name].of}, and conf has none.")
         elif name in RULES and not kinds["all"]:
             off[name] = "not asked: the release has no column of conf that it is of"
@@ -71,28 +66,42 @@ def read(faults: Faults, given: Mapping[str, Any], parts: Parts) -> Limits:
             off[name] = "not asked: limits has NULL for it"
             measured.pop(name, None)
         else:
-            _amend(faults, name, limit, measured, numbers)
+            number = _number(name, limit)
+            if number is None:
+                measured[name] = Limit(None)
+            elif name in RULES:
+                measured[name] = RULES[name].limited(number)
+            else:
+                numbers[name] = number
     return Limits(measured, numbers, off)
 
 
-def _amend(
-    faults: Faults, name: str, limit: Any, measured: dict[str, Limit], numbers: dict[str, float]
-) -> None:
+def misread(given: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with limits, as far as no table is needed to tell."""
+    for written, limit in given.items():
+        name = folded(written)
+        if name in FIXED:
+            yield f"rule {quoted(name)} has no limit, and cannot be switched off: {FIXED[name]}."
+        elif name not in NAMES:
+            yield (
+                f"limits names rule {quoted(written)}, which does not exist.{near_miss(written, NAMES)} "
+                f"Rules: {listed(NAMES)}."
+            )
+        elif limit is not None:
+            try:
+                _number(name, limit)
+            except MisreadError as wrong:
+                yield f"the limit of rule {quoted(name)} {wrong}, got {limit}."
+
+
+def _number(name: str, limit: Any) -> float | None:
+    """A limit; None where it is what chance allows."""
     rule = RULES.get(name)
     if rule is not None and rule.chance is not None and limit == CHANCE:
-        measured[name] = Limit(None)
-        return
+        return None
     of_others = {K: OF_K, _pseudonyms.ONE_TO_ONE: OF_ANY}
     reads: Reader = rule.limits if rule is not None else of_others.get(name, OF_SHARES)
-    try:
-        number = float(reads(limit))
-    except MisreadError as misread:
-        faults.add(f"the limit of rule {quoted(name)} {misread}, got {limit}.")
-        return
-    if rule is not None:
-        measured[name] = rule.limited(number)
-    else:
-        numbers[name] = number
+    return float(reads(limit))
 
 
 def not_asked(limits: Limits) -> sql.Expr | None:
