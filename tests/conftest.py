@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,11 @@ import duckdb
 import hypothesis
 import pytest
 
-import ppduck
 from ppduck.call import registry
+from tests.one_connection import SECRET, con, loaded
 
-SECRET = "correct horse battery staple"
+__all__ = ["SECRET", "con", "customers", "loaded"]
+
 # How long an example takes is the machine's, which may be busy, and no law of ours.
 hypothesis.settings.register_profile("house", deadline=None)
 hypothesis.settings.load_profile("house")
@@ -33,12 +34,6 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True)
 def _no_secret_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PPDUCK_SECRET", raising=False)
-
-
-@pytest.fixture
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection:
-        yield ppduck.load(connection, SECRET)
 
 
 @pytest.fixture

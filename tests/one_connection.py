@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 import ppduck
-from tests.conftest import SECRET
+
+SECRET = "correct horse battery staple"
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +25,24 @@ def con(loaded: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection
 
 
 def forget(con: duckdb.DuckDBPyConnection) -> None:
-    """Drops all tables, views and schemas, so that the connection can serve the next test."""
-    con.execute("RESET threads")
+    """Takes back what a test has made, so that the connection can serve the next one."""
+    con.execute("USE memory.main")
+    for setting in ("threads", "search_path"):
+        con.execute(f"RESET {setting}")
+    beside = "SELECT database_name FROM duckdb_databases() WHERE NOT internal AND database_name <> 'memory'"
+    for (database,) in con.execute(beside).fetchall():
+        con.execute(f"DETACH {quoted(database)}")
     for kind in ("view", "table"):
         query = f"SELECT database_name, schema_name, {kind}_name FROM duckdb_{kind}s() WHERE NOT internal"
         for place in con.execute(query).fetchall():
             con.execute(f"DROP {kind} {'.'.join(quoted(part) for part in place)}")
+    query = (
+        "SELECT DISTINCT database_name, schema_name, function_name, function_type FROM duckdb_functions() "
+        "WHERE NOT internal AND database_name = 'memory'"  # ppduck's own are in temp
+    )
+    for *place, kind in con.execute(query).fetchall():
+        kind = "MACRO TABLE" if kind == "table_macro" else "MACRO"
+        con.execute(f"DROP {kind} {'.'.join(quoted(part) for part in place)}")
     query = "SELECT schema_name FROM duckdb_schemas() WHERE NOT internal AND schema_name <> 'main'"
     for (schema,) in con.execute(query).fetchall():
         con.execute(f"DROP SCHEMA {quoted(schema)} CASCADE")

@@ -31,7 +31,11 @@ from tests.half_read import READINGS
 HANGING = ("2.0.0",)  # the versions of DuckDB that need what is done about it
 ROWS = 300_000
 # What takes seconds a reading is read in two ways, of rows that would hang, too.
-SLOW, ENOUGH = {"microaggregate_mask", "onn_mask"}, 100_000
+SLOW = {
+    *("microaggregate_mask", "onn_mask", "recommend_mask", "relationships"),
+    *("assert_release", "release_attack", "release_check"),
+}
+ENOUGH = 100_000
 PATIENCE, LITTLE_PATIENCE = 120.0, 8.0  # seconds
 TWO_READERS = {"b": "SELECT *, x1 * 2 AS z FROM customers", "a": "SELECT avg(z) AS m FROM b"}
 BOTH = "SELECT b.*, z - m AS d FROM b CROSS JOIN a"

@@ -118,7 +118,8 @@ def test_a_thousand_edges_are_found_by_halves(plain: duckdb.DuckDBPyConnection) 
     ranges = Ranges(tuple(Fraction(10 * i) for i in range(1000)), True, True, whole=True)
     classes = Classed(Column("x", "INTEGER"), numbers, ranges, False, asked=False)
     found = released(plain, classes)
-    assert found == [ranges.labels[min(i // 10, 999) + 1] for i in range(10_000)]
+    labels = ranges.labels
+    assert found == [labels[min(i // 10, 999) + 1] for i in range(10_000)]
     statement = sql.render(planned(plain, classes).query())
     depth = most = 0
     for word in statement.replace("(", " ").replace(")", " ").split():
