@@ -1,8 +1,7 @@
-"""One loaded connection a file with a table of customers on it, and one running service."""
+"""One running service."""
 
 from __future__ import annotations
 
 from tests.apps.running_service import service
-from tests.one_connection import con, loaded
 
-__all__ = ["con", "loaded", "service"]
+__all__ = ["service"]

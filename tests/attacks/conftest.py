@@ -9,9 +9,6 @@ import duckdb
 import pytest
 
 from ppduck.attacks import _record_attacks
-from tests.one_connection import con, loaded
-
-__all__ = ["con", "loaded"]
 
 Attack = Callable[..., list[dict[str, Any]]]
 ROWS = 3_000

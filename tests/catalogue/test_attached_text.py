@@ -11,9 +11,6 @@ from ppduck.catalogue.attached_text import attached
 from ppduck.catalogue.tables import Catalog
 from ppduck.errors import Faults, PpduckError
 from tests.catalogue.reading import Reader
-from tests.one_connection import con, loaded
-
-__all__ = ["con", "loaded"]
 
 pytestmark = pytest.mark.core
 

@@ -10,7 +10,6 @@ import pytest
 from ppduck.call import registry
 from ppduck.dbt.rules import LATER, literal, masks, read_rule, roles_of
 from ppduck.errors import PpduckError
-from tests.one_connection import con, loaded  # noqa: F401
 
 
 def test_every_mask_of_the_registry_has_a_short_name() -> None:
@@ -135,7 +134,7 @@ def test_missing_columns_are_named_together() -> None:
     )
 
 
-def test_the_statement_is_what_the_mask_takes(con: duckdb.DuckDBPyConnection) -> None:  # noqa: F811
+def test_the_statement_is_what_the_mask_takes(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(
         'CREATE TABLE t AS SELECT i AS id, i % 7 AS "by", sin(i) AS "x ""1""", cos(i) AS x2 FROM range(200) r(i)'
     )
@@ -152,7 +151,7 @@ def test_the_statement_is_what_the_mask_takes(con: duckdb.DuckDBPyConnection) ->
 
 
 @pytest.mark.parametrize("value", [None, True, 3, -0.5, 1e-12, "it's", ["a", 1], {"a'b": [1, 2], "c": {"d": False}}])
-def test_literals_come_back(con: duckdb.DuckDBPyConnection, value: Any) -> None:  # noqa: F811
+def test_literals_come_back(con: duckdb.DuckDBPyConnection, value: Any) -> None:
     if value == ["a", 1]:
         value = ["a", "1"]
     [(back,)] = con.execute(f"SELECT {literal(value)}").fetchall()

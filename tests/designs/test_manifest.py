@@ -13,9 +13,6 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.designs import manifest
 from ppduck.designs.design import Attribute
 from ppduck.errors import Faults, PpduckError
-from tests.one_connection import con, loaded
-
-__all__ = ["con", "loaded"]
 
 pytestmark = pytest.mark.core
 

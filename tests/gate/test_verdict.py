@@ -19,9 +19,7 @@ from ppduck.gate import release_check
 from ppduck.gate.limits import NAMES
 from ppduck.gate.verdict import SCHEMA, VERSION, _plain, literal
 from ppduck.where import path as where
-from tests.one_connection import con, loaded
 
-__all__ = ["con", "loaded"]
 pytestmark = pytest.mark.core
 CONF = {"conf": ["x1", "x2"], "key": "id"}
 LINKAGE = {"linkage": 0.05}

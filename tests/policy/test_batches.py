@@ -12,9 +12,6 @@ from ppduck.catalogue.tables import Catalog
 from ppduck.errors import PpduckError
 from ppduck.policy import batches
 from tests.catalogue.reading import Reader
-from tests.one_connection import con, loaded
-
-__all__ = ["con", "loaded"]
 
 pytestmark = pytest.mark.core
 

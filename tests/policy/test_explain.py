@@ -8,10 +8,7 @@ import duckdb
 import pytest
 
 from ppduck.policy.reading import maskings
-from tests.one_connection import con, loaded
 from tests.pages import ROOT
-
-__all__ = ["con", "loaded"]
 
 pytestmark = pytest.mark.core
 

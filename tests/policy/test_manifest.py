@@ -8,9 +8,6 @@ import duckdb
 import pytest
 
 from tests.conftest import SECRET
-from tests.one_connection import con, loaded
-
-__all__ = ["con", "loaded"]
 
 pytestmark = pytest.mark.core
 

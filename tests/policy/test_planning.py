@@ -5,11 +5,6 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from tests.conftest import customers
-from tests.one_connection import con, loaded
-
-__all__ = ["con", "customers", "loaded"]
-
 pytestmark = pytest.mark.core
 
 REST = "'s1': 'drop', 's2': 'drop', 'member': 'drop', 'region': 'drop', 'name': 'drop'"

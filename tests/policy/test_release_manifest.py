@@ -6,9 +6,6 @@ import duckdb
 import pytest
 
 import ppduck
-from tests.one_connection import con, loaded
-
-__all__ = ["con", "loaded"]
 
 pytestmark = pytest.mark.core
 

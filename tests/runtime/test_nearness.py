@@ -10,10 +10,7 @@ import pytest
 
 from ppduck.errors import PpduckWarning
 from ppduck.runtime import nearness
-from tests.one_connection import con, loaded
 from tests.registry_calls import masks_of_numbers, usual_call
-
-__all__ = ["con", "loaded"]
 
 pytestmark = pytest.mark.core
 # The masks that draw values anew from what nonconf tells; nobody asks them for values that stay near.
