@@ -27,7 +27,12 @@ CALLS: dict[str, dict[str, Any]] = {
     "shuffle_mask": {"conf": ["x1", "x2", "x3"], "nonconf": ["s1", "s2", "s3"]},
 }
 # As a session is that is made for long work, and not for tests.
-USUAL = {"spark.driver.extraJavaOptions": "-server", "spark.speculation": "false"}
+USUAL = {
+    "spark.driver.extraJavaOptions": "-server",
+    "spark.driver.memory": "4g",
+    "spark.speculation": "false",
+    "spark.sql.shuffle.partitions": "8",
+}
 _PAUSE = 0.2
 
 
