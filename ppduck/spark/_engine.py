@@ -129,7 +129,9 @@ class SparkEngine:
         from pyspark.sql import functions
 
         hashed = functions.xxhash64(*chain.from_iterable(map(_hashable, self.table.schema)))
-        return self.table.frame.select("*", hashed.alias(_HASH))
+        # PySpark looks columns up by name on their way to Python, and stumbles over dots and backticks.
+        places = [f"_pp_{place}" for place in range(len(self.table.schema))]
+        return self.table.frame.select("*", hashed).toDF(*places, _HASH)
 
     def _agree(self, seen: list[Seen]) -> None:
         """Every pass must read the same rows, in the same partitions."""

@@ -195,7 +195,7 @@ class Reading:
 
     def __init__(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
         first = next(batches, None)
-        self._schema = schema if first is None else first.schema.remove(len(schema))
+        self._schema = schema if first is None else _named(first.schema.remove(len(schema)), schema)
         self._left = batches if first is None else chain([first], batches)
         self.seen: Seen = (0, 0, 0)
 
@@ -219,6 +219,12 @@ class Reading:
         """What the query has left unread, such as rows after a LIMIT, belongs to the partition too."""
         for batch in self._left:
             self._counted(batch)
+
+
+def _named(schema: pa.Schema, as_in: pa.Schema) -> pa.Schema:
+    return pa.schema(
+        [field.with_name(name) for field, name in zip(schema, as_in.names, strict=True)]
+    )
 
 
 def _without_values(job: Job, error: duckdb.Error) -> PpduckError:

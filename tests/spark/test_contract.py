@@ -13,7 +13,7 @@ from ppduck.errors import PpduckError
 from ppduck.spark._compared import NAME
 from ppduck.spark._counted import COUNTED
 from ppduck.spark._masking import INSTEAD
-from tests.spark.contract import EXACT, FIGURES, LINEAR, MEMBERS, PARTS, POLICY, Contract
+from tests.spark.contract import EXACT, FIGURES, LINEAR, MEMBERS, PARTS, POLICY, Contract, unlike
 
 
 @pytest.mark.parametrize("call", LINEAR)
@@ -34,6 +34,21 @@ def test_figures_are_the_same(contract: Contract, call: str) -> None:
 @pytest.mark.parametrize("call", [LINEAR["noise"], EXACT["rr"]])
 def test_another_secret_gives_another_release(contract: Contract, call: str) -> None:
     contract.differs_by_secret(call)
+
+
+@pytest.mark.parametrize("mask", ["egadp_mask", "shuffle_mask"])
+def test_columns_may_have_any_name(contract: Contract, mask: str) -> None:
+    """Dots and backticks too, which PySpark takes for paths and quotes."""
+    contract.con.execute(
+        'CREATE OR REPLACE TABLE odd AS SELECT id, x2 AS "x.y", age AS "a`b", region AS "r ""." FROM customers'
+    )
+    named = 'id, x2 AS `x.y`, age AS `a``b`, region AS `r ".`'
+    contract.spark.sql(f"SELECT {named} FROM customers").createOrReplaceTempView("odd")
+    call = f"{mask}('odd', conf=['x.y'], nonconf=['a`b'], key='id')"
+    expected, found = contract.both(call)
+    assert unlike(expected, found) == set()
+    original = contract.con.sql("FROM odd ORDER BY id").to_arrow_table()
+    assert unlike(original, found) == {"x.y"}
 
 
 def test_the_table_lies_in_uneven_partitions(contract: Contract) -> None:
