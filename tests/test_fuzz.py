@@ -16,9 +16,9 @@ from tests.fuzz.__main__ import fuzz
 from tests.fuzz.calls import Call
 
 
-def test_three_hundred_calls_end_well() -> None:
-    found = list(fuzz(300, seed=20, patience=120))
-    assert len(found) == 300
+def test_five_hundred_calls_end_well() -> None:
+    found = list(fuzz(500, seed=20, patience=120))
+    assert len(found) == 500
     assert [each for each in found if each.kind in outcomes.FAULTS] == []
     # A fuzzer whose calls are all refused would find nothing.
     answered = {each.function for each in found if each.kind == outcomes.ANSWER}
