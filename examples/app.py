@@ -263,9 +263,13 @@ class Worker:
         self.task = (str(file), {view.name for view in views}, rows)
         self.seconds = seconds
         self.process: Any = None
+        # Whether memory was short: what was taken stays taken, and the next query would lack it.
+        self.spent = False
 
     def ask(self, query: Query) -> Response:
         try:
+            if self.spent:
+                self.stop()
             if self.process is None:
                 self.start()
             self.pipe.send((query.sql, query.format))
@@ -281,6 +285,7 @@ class Worker:
                 500, "ended", "the query ended its process, most likely by the memory it took."
             ) from None
         if status != 200:
+            self.spent = status == 413
             raise Refused(status, *found)
         body, truncated = found
         kind = {"json": "application/json", "csv": "text/csv; charset=utf-8"}[query.format]
@@ -295,6 +300,7 @@ class Worker:
         self.pipe.recv()  # it is ready
 
     def stop(self) -> None:
+        self.spent = False
         if self.process is not None:
             self.process.kill()
             self.process.join()

@@ -23,6 +23,7 @@ ESTIMATES = {
 INNER_FUNCTIONS = ("ppduck_", "_pp_")
 # They tell of the service or change it, not of the views.
 REFUSED_FUNCTIONS = {"current_setting", "currval", "getenv", "getvariable", "nextval", "write_log"}
+NO_MEMORY = {"Allocation failure", "std::bad_alloc"}
 QUERY_NODES = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 TABLE_REFS = {"BASE_TABLE", "TABLE_FUNCTION", "SUBQUERY", "JOIN"}
 # SELECT without FROM, VALUES
@@ -52,6 +53,8 @@ def check(
         "SELECT system.main.json_serialize_sql(CAST(? AS VARCHAR))", [sql]
     ).fetchall()
     parsed = json.loads(text)
+    if parsed["error"] and parsed["error_message"] in NO_MEMORY:
+        raise MemoryError
     # What is no SELECT is "not implemented"; whatever else is wrong, too deep a query say, is told as it is.
     if parsed["error"] and parsed["error_type"] != "not implemented":
         raise Refused(400, "syntax", parsed["error_message"])
